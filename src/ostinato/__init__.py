@@ -1,0 +1,68 @@
+"""Event-pattern queries for Apache Spark: SQL MATCH_RECOGNIZE on DataFrames, in process and on a cluster.
+
+>>> import ostinato as ost
+>>> import pyarrow as pa
+>>> trades = pa.table({"ts": [1, 2, 3, 4], "price": [10.0, 8.0, 7.0, 9.0]})
+>>> ost.match('''
+...     ORDER BY ts
+...     MEASURES FIRST(price) AS top, LAST(DOWN.price) AS bottom, LAST(UP.price) AS now
+...     PATTERN (START DOWN+ UP+)
+...     DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)''', trades).to_pylist()
+[{'top': 10.0, 'bottom': 7.0, 'now': 9.0}]
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
+
+if TYPE_CHECKING:
+    from ostinato.explanation import Explanation, explain
+    from ostinato.language.fluent import PatternQuery, pattern
+    from ostinato.runtimes.local import match
+    from ostinato.runtimes.spark.batch import match_recognize
+    from ostinato.runtimes.spark.statement import sql
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Explanation": "ostinato.explanation",
+    "explain": "ostinato.explanation",
+    "PatternQuery": "ostinato.language.fluent",
+    "pattern": "ostinato.language.fluent",
+    "match": "ostinato.runtimes.local",
+    "match_recognize": "ostinato.runtimes.spark.batch",
+    "sql": "ostinato.runtimes.spark.statement",
+}
+"""Where the public names live. They are loaded when first used: the core needs no pyspark, errors no numba."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ostinato' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+__all__ = [
+    "EnvironmentFault",
+    "Explanation",
+    "MatchError",
+    "OstinatoError",
+    "PatternQuery",
+    "QueryError",
+    "__version__",
+    "explain",
+    "match",
+    "match_recognize",
+    "pattern",
+    "sql",
+    "unwrap",
+]

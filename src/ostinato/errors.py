@@ -1,0 +1,152 @@
+"""Everything that can go wrong, as one base error with a stable code, the text with a caret, and a hint."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters in the text of a query."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span | None) -> Span:
+        """The smallest span that covers this one and the other."""
+        if other is None:
+            return self
+        return Span(min(self.start, other.start), max(self.end, other.end))
+
+
+class OstinatoError(Exception):
+    """The base of all errors of this package. `code` never changes its meaning between versions."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        text: str | None = None,
+        span: Span | None = None,
+    ) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.text = text
+        self.span = span
+
+    def __str__(self) -> str:
+        lines = [f"{self.code}: {self.message}"]
+        if self.text is not None and self.span is not None:
+            lines.append(underline(self.text, self.span))
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def one_line(self) -> str:
+        """The error as a row of a running Spark job can carry it: code, message and hint, no text."""
+        return f"{self.code}: {self.message}" + (f" (hint: {self.hint})" if self.hint else "")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.code, self.message, self.hint, self.text, self.span))
+
+
+class QueryError(OstinatoError):
+    """The query can't be understood or can't mean anything; known before any row is read."""
+
+
+class MatchError(OstinatoError):
+    """Only a row could show it: a SKIP TO target that isn't there, an overflow, a bound that was passed."""
+
+    row: int | None = None
+    """The start row it happened at, while that is still known by its place in the order of matching."""
+
+
+class EnvironmentFault(OstinatoError):
+    """The machine lacks something: Java, an extra of this package, a setting."""
+
+
+def _rebuild(
+    kind: type[OstinatoError], code: str, message: str, hint: str | None, text: str | None, span: Span | None
+) -> OstinatoError:
+    return kind(code, message, hint=hint, text=text, span=span)
+
+
+def underline(text: str, span: Span) -> str:
+    """The line of the text that the span starts in, with carets under the span.
+
+    >>> print(underline("PATTERN (A B+\\n  C{3,1})", Span(17, 22)))
+      2 |   C{3,1})
+        |    ^^^^^
+    """
+    start = min(max(span.start, 0), len(text))
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    number = text.count("\n", 0, start) + 1
+    width = max(1, min(span.end, line_end) - start)
+    column = start - line_start
+    line, cut = text[line_start:line_end].replace("\t", " "), 0
+    if len(line) > 160:  # a long one-line query: show the neighbourhood only
+        cut = max(0, column - 60)
+        line, width = line[cut : cut + 120], min(width, 120)
+    label = f"{number:>3} | "
+    return f"{label}{line}\n{' ' * (len(label) - 2)}| {' ' * (column - cut)}{'^' * width}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the nearest known spelling, or None when nothing is near.
+
+    >>> did_you_mean("prcie", ["price", "symbol"])
+    "did you mean 'price'?"
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if not near:
+        folded = {candidate.lower(): candidate for candidate in names}
+        near = [folded[match] for match in difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)]
+    return f"did you mean '{near[0]}'?" if near else None
+
+
+@contextmanager
+def speaking_of(text: str | None) -> Iterator[None]:
+    """Errors raised inside that don't know the query's text get it, so that they have a caret."""
+    try:
+        yield
+    except OstinatoError as error:
+        if error.text is None:
+            error.text = text
+        raise
+
+
+_CARRIED = re.compile(r"OSTINATO\[([A-Z_]+)\] (.*?)(?: \(hint: (.*?)\))? :OSTINATO", re.DOTALL)
+
+
+def carried(error: OstinatoError) -> str:
+    """The error as one line that survives Spark: a row carries it, Spark raises it, `unwrap` reads it back."""
+    hint = f" (hint: {error.hint})" if error.hint else ""
+    return f"OSTINATO[{error.code}] {error.message}{hint} :OSTINATO"
+
+
+def unwrap(error: BaseException) -> OstinatoError | None:
+    """Our own error inside what Spark raised, or None when there is none.
+
+    >>> unwrap(RuntimeError("[USER_RAISED_EXCEPTION] OSTINATO[SKIP_TARGET_MISSING] no row is B :OSTINATO SQLSTATE: P0001"))
+    MatchError('SKIP_TARGET_MISSING', 'no row is B')
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OstinatoError):
+            return seen
+        found = _CARRIED.search(str(seen))
+        if found is not None:
+            return MatchError(found[1], found[2], hint=found[3])
+        seen = seen.__cause__ or seen.__context__
+    return None

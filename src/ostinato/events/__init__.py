@@ -1,0 +1,1 @@
+"""What arrives: rows of many keys, brought into order."""

@@ -1,0 +1,216 @@
+"""Rows in any order -> the order in which they are matched: by partition key, then ORDER BY, then ties.
+
+Keys only have to come together; which comes first doesn't matter. Rows that ORDER BY can't tell apart are ordered by
+all other columns that were shipped, so that the result doesn't depend on how the rows arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ostinato.kernel_cache import kernel
+
+
+class OrderKey(NamedTuple):
+    """A column to order by."""
+
+    values: pa.Array
+    descending: bool = False
+    nulls_first: bool = True
+
+
+class Ordered(NamedTuple):
+    """`rows[i]` is the place in the input of the i-th row in order (None: they were in order already).
+
+    Key k owns rows `key_at[k]:key_at[k + 1]` of that order.
+    """
+
+    rows: NDArray[np.int64] | None
+    key_at: NDArray[np.int64]
+
+
+def order_rows(count: int, keys: Sequence[pa.Array], order: Sequence[OrderKey], ties: Sequence[pa.Array]) -> Ordered:
+    """`ties` are the columns that decide between rows that are equal in `keys` and `order`."""
+    if count == 0:
+        return Ordered(None, np.zeros(1, np.int64))
+    groups = group_numbers(count, keys)
+    columns = [column for key in order for column in sortable(key)]
+    rows = _sorted_rows(count, groups, columns)
+    if order:
+        rows = _order_ties(count, groups, columns, rows, ties)
+    in_order = groups if rows is None else groups[rows]
+    edges = np.flatnonzero(in_order[1:] != in_order[:-1]) + 1
+    return Ordered(rows, np.concatenate(([0], edges, [count])).astype(np.int64))
+
+
+def group_numbers(count: int, keys: Sequence[pa.Array]) -> NDArray[np.int64]:
+    """Equal keys get equal numbers; NULL is a key like any other, NaN equals NaN, -0.0 equals 0.0."""
+    numbers = np.zeros(count, np.int64)
+    for key in keys:
+        if pa.types.is_floating(key.type):
+            key = pc.add(key, pa.scalar(0, key.type))  # -0.0 + 0.0 is 0.0
+        codes = _codes(key)
+        numbers = numbers * (int(codes.max()) + 1) + codes
+        if len(keys) > 1:
+            numbers = _dense(numbers)
+    return numbers
+
+
+def _codes(values: pa.Array) -> NDArray[np.int64]:
+    """A number for each distinct value, in the order of first appearance."""
+    if pa.types.is_nested(values.type):
+        seen: dict[object, int] = {}
+        return np.array([seen.setdefault(repr(value), len(seen)) for value in values.to_pylist()], np.int64)
+    if pa.types.is_decimal(values.type) or pa.types.is_duration(values.type):
+        values = values.cast(pa.string() if pa.types.is_decimal(values.type) else pa.int64())
+    encoded = values.dictionary_encode(null_encoding="encode")
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.chunk(0)
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    return pa.array(numbers).dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def sortable(key: OrderKey) -> list[NDArray[np.int64]]:
+    """Integers that sort as the column does; two columns of them where NULLs have to be put first or last."""
+    values = key.values.combine_chunks() if isinstance(key.values, pa.ChunkedArray) else key.values
+    numbers = _ranked(values)
+    if key.descending:
+        numbers = ~numbers
+    if values.null_count == 0:
+        return [numbers]
+    null = np.asarray(values.is_null())
+    numbers = np.where(null, 0, numbers)
+    flags = (~null if key.nulls_first else null).astype(np.int64)
+    return [flags, numbers]
+
+
+def _ranked(values: pa.Array) -> NDArray[np.int64]:
+    kind = values.type
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return np.asarray(values.cast(pa.int64()).fill_null(0))
+    if pa.types.is_date32(kind):
+        return np.asarray(values.cast(pa.int32()).cast(pa.int64()).fill_null(0))
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return np.asarray(values.cast(pa.int64()).fill_null(0))
+    if pa.types.is_floating(kind):
+        return _float_ranks(np.asarray(values.cast(pa.float64()).fill_null(0.0)))
+    if pa.types.is_null(kind):
+        return np.zeros(len(values), np.int64)
+    if pa.types.is_nested(kind):
+        return _nested_ranks(values)
+    distinct = values.unique().drop_null()
+    ordered = distinct.take(pc.sort_indices(distinct))
+    return np.asarray(pc.fill_null(pc.index_in(values, ordered), 0)).astype(np.int64)
+
+
+def _float_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The bits of a float, arranged so that integers sort the same way; NaN is greatest, -0.0 is 0.0."""
+    values = np.where(np.isnan(values), np.nan, values + 0.0)
+    bits = values.view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
+
+
+def _nested_ranks(values: pa.Array) -> NDArray[np.int64]:
+    """Arrays and structs compare element by element, NULL first; maps aren't ordered, any fixed order will do."""
+    items = [_comparable(value) for value in values.to_pylist()]
+    ordered = {item: rank for rank, item in enumerate(sorted(set(items)))}
+    return np.array([ordered[item] for item in items], np.int64)
+
+
+def _comparable(value: object) -> tuple[object, ...]:
+    if value is None:
+        return (0,)
+    if isinstance(value, dict):
+        return (1, *(_comparable(item) for item in value.values()))
+    if isinstance(value, list | tuple):
+        return (1, *(_comparable(item) for item in value))
+    if isinstance(value, float):
+        return (2, 0.0) if value != value else (1, value)
+    return (1, value)
+
+
+def _sorted_rows(count: int, groups: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> NDArray[np.int64] | None:
+    """The stable order by group and columns; None when the rows are in it already."""
+    if in_order([groups, *columns]):
+        return None
+    if not columns:
+        return _by_group(groups, np.arange(count))
+    if len(columns) == 1:
+        # Timsort: what a shuffle delivers is a few ordered runs, which it merges at the speed of reading.
+        rows = np.argsort(columns[0], kind="stable")
+    else:
+        rows = np.lexsort(columns[::-1])
+    return _by_group(groups, rows.astype(np.int64, copy=False))
+
+
+def in_order(columns: Sequence[NDArray[np.int64]]) -> bool:
+    """Whether rows rise from one to the next, the first column counting most."""
+    undecided = np.ones(max(len(columns[0]) - 1, 0), np.bool_)
+    for column in columns:
+        before, after = column[:-1], column[1:]
+        if (undecided & (after < before)).any():
+            return False
+        undecided &= after == before
+        if not undecided.any():
+            return True
+    return True
+
+
+@kernel
+def _by_group(groups, rows):  # type: ignore[no-untyped-def]
+    """The same rows with those of a group together; the order within a group stays. Counting sort."""
+    size = 0
+    for group in groups:
+        size = max(size, group + 1)
+    place = np.zeros(size + 1, np.int64)
+    for group in groups:
+        place[group + 1] += 1
+    for i in range(size):
+        place[i + 1] += place[i]
+    result = np.empty(len(rows), np.int64)
+    for row in rows:
+        group = groups[row]
+        result[place[group]] = row
+        place[group] += 1
+    return result
+
+
+def _order_ties(
+    count: int,
+    groups: NDArray[np.int64],
+    columns: list[NDArray[np.int64]],
+    rows: NDArray[np.int64] | None,
+    ties: Sequence[pa.Array],
+) -> NDArray[np.int64] | None:
+    """Orders runs of rows that are equal so far by the columns in `ties`; only those rows are looked at."""
+    order = np.arange(count) if rows is None else rows
+    equal = np.ones(count - 1, np.bool_)
+    for column in (groups, *columns):
+        values = column if rows is None else column[order]
+        equal &= values[1:] == values[:-1]
+    if not equal.any() or not ties:
+        return rows
+    tied = np.zeros(count, np.bool_)
+    tied[1:] |= equal
+    tied[:-1] |= equal
+    places = np.flatnonzero(tied)
+    run = np.cumsum(np.concatenate(([True], ~equal)))[places]
+    inside = order[places]
+    chosen = pa.array(inside)
+    ranks = [column for tie in ties if not pa.types.is_map(tie.type) for column in sortable(OrderKey(tie.take(chosen)))]
+    if in_order([run, *ranks]):
+        return rows
+    result = order.copy()
+    result[places] = inside[np.lexsort([*ranks[::-1], run])]
+    return result

@@ -1,0 +1,131 @@
+"""Python function -> compiled kernel, kept on disk between processes wherever something can be written.
+
+numba's own cache has three gaps that this closes. It refuses to import a cached kernel where neither the package's
+folder nor HOME can be written (Spark workers often run so). It looks at the file of the kernel only, so a kernel keeps
+the old code of another file's kernel that it calls. And it hands out code without bounds checks when they are asked
+for. So each state of our sources has a folder of its own. The caller's numba settings are left as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).parent
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_FOLDER_PREFIX = "kernels-"
+_FORGET_AFTER_SECONDS = 14 * 24 * 3600
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first call, or load from an earlier process. NumPy's rules for division; the GIL is released."""
+    folder = prepare_numba_cache()
+    if folder is None:
+        return inline_kernel(function)
+    before = numba.config.CACHE_DIR
+    # numba decides on the folder while it decorates: ours must not reach kernels that aren't ours.
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        return cast(Function, numba.njit(cache=True, **_OPTIONS)(function))
+    except (RuntimeError, OSError):  # no locator takes this source file (a notebook, a zip): compile in each process
+        return inline_kernel(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def inline_kernel(function: Function) -> Function:
+    """A small function that kernels call; only ever stored as a part of them.
+
+    LLVM inlines it by itself: `inline="always"` ran no faster (30.8 ms both for 5 million rows of one four-predicate
+    loop) and compiled in 0.13 to 0.18 s against 0.19 to 0.23 s, two tries each on a busy machine.
+    """
+    return cast(Function, numba.njit(**_OPTIONS)(function))
+
+
+def interpreted(compiled: Function) -> Function:
+    """The Python function behind a kernel, for tests that step through it."""
+    return cast(Function, getattr(compiled, "py_func", compiled))
+
+
+@functools.cache
+def prepare_numba_cache() -> Path | None:
+    """The folder where kernels of this state of the sources are kept; None when nothing can be written.
+
+    The first that can be written of: NUMBA_CACHE_DIR if it is set, else this package's `__pycache__`, the user's cache
+    folder, the folder for temporary files.
+    """
+    name = _FOLDER_PREFIX + _fingerprint()
+    for parent in _parents():
+        folder = parent / name
+        if _can_write(folder):
+            _forget_old(parent, keep=folder)
+            return folder
+    return None
+
+
+def _parents() -> Iterator[Path]:
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        yield Path(chosen)
+    else:
+        yield _PACKAGE / "__pycache__"
+        yield Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "ostinato"
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    temporary = Path(tempfile.gettempdir()) / f"ostinato-{user}"
+    if _is_ours_alone(temporary):
+        yield temporary
+
+
+def _fingerprint() -> str:
+    """Stands for all sources that hold kernels, and for the settings that change what they compile to."""
+    digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}".encode())
+    for source in sorted(_PACKAGE.rglob("*.py")):
+        content = source.read_bytes()
+        if b"kernel_cache" in content:
+            digest.update(source.relative_to(_PACKAGE).as_posix().encode() + b"\0" + content)
+    return digest.hexdigest()[:16]
+
+
+def _is_ours_alone(folder: Path) -> bool:
+    """Make the folder, or see that nobody else can plant code in it: all users write where it stands."""
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+        found = folder.lstat()
+    except OSError:
+        return False
+    owner = os.getuid() if hasattr(os, "getuid") else found.st_uid
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == owner and not found.st_mode & 0o022
+
+
+def _can_write(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        os.utime(folder)
+    except OSError:
+        return False
+    return True
+
+
+def _forget_old(parent: Path, keep: Path) -> None:
+    """Remove what no process has asked for in two weeks."""
+    oldest = time.time() - _FORGET_AFTER_SECONDS
+    for folder in parent.glob(f"{_FOLDER_PREFIX}*"):
+        try:
+            if folder != keep and folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue

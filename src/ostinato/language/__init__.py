@@ -1,0 +1,1 @@
+"""Text or fluent calls -> typed query, and back. No data here."""

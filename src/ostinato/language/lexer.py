@@ -1,0 +1,138 @@
+"""SQL text -> tokens with their character spans. Comments and blanks are dropped; nothing is interpreted."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from ostinato.errors import QueryError, Span
+
+
+class Kind(enum.Enum):
+    WORD = "word"
+    BACK_QUOTED = "back-quoted name"
+    DOUBLE_QUOTED = "double-quoted text"
+    STRING = "string"
+    NUMBER = "number"
+    SYMBOL = "symbol"
+    END = "end of text"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: Kind
+    text: str
+    span: Span
+
+    @property
+    def upper(self) -> str:
+        """The text for comparison with keywords and symbols; quoted things never compare equal to one."""
+        return self.text.upper() if self.kind in (Kind.WORD, Kind.SYMBOL) else ""
+
+    @property
+    def name(self) -> str:
+        """The identifier without its quotes."""
+        if self.kind in (Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
+            quote = self.text[0]
+            return self.text[1:-1].replace(quote * 2, quote)
+        return self.text
+
+
+SYMBOLS = ("<=>", ">>>", "<>", "!=", ">=", "<=", "==", "||", "->", "=>", "::", "<<", ">>")
+"""Symbols of more than one character, longest first. `{-` and `*?` stay apart: patterns read them one by one."""
+
+_QUOTES = {"'": Kind.STRING, '"': Kind.DOUBLE_QUOTED, "`": Kind.BACK_QUOTED}
+
+
+def tokenize(text: str) -> list[Token]:
+    """All tokens and a closing END.
+
+    >>> [token.text for token in tokenize("A.price >= 1.5 -- a comment")]
+    ['A', '.', 'price', '>=', '1.5', '']
+    """
+    tokens: list[Token] = []
+    at, size = 0, len(text)
+    while at < size:
+        char = text[at]
+        if char.isspace():
+            at += 1
+        elif text.startswith("--", at):
+            newline = text.find("\n", at)
+            at = size if newline < 0 else newline
+        elif text.startswith("/*", at):
+            at = _end_of_comment(text, at)
+        else:
+            kind, end = _token_at(text, at)
+            tokens.append(Token(kind, text[at:end], Span(at, end)))
+            at = end
+    tokens.append(Token(Kind.END, "", Span(size, size)))
+    return tokens
+
+
+def _token_at(text: str, at: int) -> tuple[Kind, int]:
+    char = text[at]
+    if char in _QUOTES:
+        return _QUOTES[char], _end_of_quoted(text, at, at)
+    if char in "rRxX" and at + 1 < len(text) and text[at + 1] in "'\"":
+        return Kind.STRING, _end_of_quoted(text, at + 1, at, raw=char in "rR")
+    if char.isdigit() or (char == "." and at + 1 < len(text) and text[at + 1].isdigit()):
+        return Kind.NUMBER, _end_of_number(text, at)
+    if char.isalpha() or char == "_":
+        end = at + 1
+        while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+            end += 1
+        return Kind.WORD, end
+    for symbol in SYMBOLS:
+        if text.startswith(symbol, at):
+            return Kind.SYMBOL, at + len(symbol)
+    return Kind.SYMBOL, at + 1
+
+
+def _end_of_comment(text: str, at: int) -> int:
+    depth, here = 0, at
+    while here < len(text):
+        if text.startswith("/*", here):
+            depth, here = depth + 1, here + 2
+        elif text.startswith("*/", here):
+            depth, here = depth - 1, here + 2
+            if depth == 0:
+                return here
+        else:
+            here += 1
+    raise QueryError("SYNTAX_ERROR", "this comment has no end", text=text, span=Span(at, at + 2), hint="close it with */")
+
+
+def _end_of_quoted(text: str, at: int, start: int, *, raw: bool = False) -> int:
+    quote, here = text[at], at + 1
+    escapes = quote != "`" and not raw
+    while here < len(text):
+        if escapes and text[here] == "\\":
+            here += 2
+        elif text[here] != quote:
+            here += 1
+        elif not raw and text.startswith(quote * 2, here):
+            here += 2
+        else:
+            return here + 1
+    raise QueryError("SYNTAX_ERROR", f"the closing {quote} is missing", text=text, span=Span(start, start + 1))
+
+
+def _end_of_number(text: str, at: int) -> int:
+    end = at
+    while end < len(text) and text[end].isdigit():
+        end += 1
+    if end < len(text) and text[end] == "." and not text.startswith("..", end):
+        end += 1
+        while end < len(text) and text[end].isdigit():
+            end += 1
+    if end < len(text) and text[end] in "eE":
+        digits = end + 2 if text[end + 1 : end + 2] in ("+", "-") else end + 1
+        if digits < len(text) and text[digits].isdigit():
+            end = digits
+            while end < len(text) and text[end].isdigit():
+                end += 1
+    for suffix in ("bd", "l", "s", "y", "d", "f"):
+        after = end + len(suffix)
+        if text[end:after].lower() == suffix and not (text[after : after + 1].isalnum() or text[after : after + 1] == "_"):
+            return after
+    return end

@@ -1,0 +1,56 @@
+"""The functions that mean something of their own inside MATCH_RECOGNIZE."""
+
+from __future__ import annotations
+
+LOGICAL_NAVIGATION = frozenset({"first", "last"})
+PHYSICAL_NAVIGATION = frozenset({"prev", "next"})
+
+AGGREGATE_ALIASES = {
+    "mean": "avg",
+    "collect_list": "array_agg",
+    "every": "bool_and",
+    "any": "bool_or",
+    "some": "bool_or",
+    "std": "stddev_samp",
+    "stddev": "stddev_samp",
+    "variance": "var_samp",
+}
+"""Other spellings of supported aggregates."""
+
+AGGREGATE_ARGUMENTS = {
+    "count": 1,
+    "sum": 1,
+    "avg": 1,
+    "min": 1,
+    "max": 1,
+    "min_by": 2,
+    "max_by": 2,
+    "array_agg": 1,
+    "count_if": 1,
+    "bool_and": 1,
+    "bool_or": 1,
+    "stddev_samp": 1,
+    "stddev_pop": 1,
+    "var_samp": 1,
+    "var_pop": 1,
+}
+"""Supported aggregates with the number of their arguments."""
+
+OTHER_AGGREGATES = frozenset(
+    """any_value approx_count_distinct approx_percentile bit_and bit_or bit_xor collect_set corr count_min_sketch
+    covar_pop covar_samp first_value grouping histogram_numeric hll_sketch_agg kurtosis last_value listagg max_by_n
+    median mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count
+    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness string_agg try_avg try_sum""".split()
+)
+"""Aggregates of Spark that aren't supported here: refused by name, since as plain functions they'd mean nothing."""
+
+NONDETERMINISTIC = frozenset(
+    "rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name randstr uniform".split()
+)
+"""Functions whose value isn't a property of the row."""
+
+
+def aggregate_name(name: str) -> str | None:
+    """The canonical name of a supported aggregate, or None."""
+    canonical = AGGREGATE_ALIASES.get(name, name)
+    return canonical if canonical in AGGREGATE_ARGUMENTS else None

@@ -1,0 +1,1 @@
+"""Exact matching, compiled: sorted rows and an automaton in, matches out."""

@@ -1,0 +1,220 @@
+"""Sorted rows and conditions -> matches: picks the kernel that the plan names and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.automaton.nfa import Nfa
+from ostinato.errors import MatchError
+from ostinato.matching import search as s
+from ostinato.matching.interpreted import search_interpreted
+from ostinato.matching.reachability import reachable_states
+from ostinato.matching.shifts import starting_rows, without_overlap
+from ostinato.matching.symbols import ALWAYS, symbols_of
+from ostinato.matching.tables import automaton_tables
+from ostinato.predicates.interpreter import Conditions
+from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, OVERFLOW
+from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
+from ostinato.results.matches import Matches, ranges
+
+_MODES = {
+    MatchMode.PREFERRED: s.PREFERRED,
+    MatchMode.ALL: s.ALL,
+    MatchMode.INCREMENTAL: s.INCREMENTAL,
+    MatchMode.MAXIMAL: s.MAXIMAL,
+}
+_SKIPS = {
+    SkipKind.PAST_LAST_ROW: s.PAST_LAST_ROW,
+    SkipKind.TO_NEXT_ROW: s.TO_NEXT_ROW,
+    SkipKind.TO_FIRST: s.TO_FIRST,
+    SkipKind.TO_LAST: s.TO_LAST,
+}
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to look for; nothing of the rows."""
+
+    nfa: Nfa
+    variables: tuple[str, ...]
+    mode: MatchMode
+    skip: Skip
+    skip_rows: frozenset[str]
+    """The variables that SKIP TO means."""
+    max_length: int | None
+    within_us: int | None
+    max_partial_matches: int
+    needs_path: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRows:
+    """The rows in order; `time_us` only where WITHIN needs it."""
+
+    key_at: NDArray[np.int64]
+    time_us: NDArray[np.int64]
+
+
+def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) -> Matches:
+    """Matches of a pattern of fixed length; `masks[i]` is the condition of its i-th row."""
+    length = len(masks)
+    if task.max_length is not None and length > task.max_length:
+        return _matches(rows, np.empty(0, np.int64), np.empty(0, np.int64), None, None, task)
+    starts = starting_rows(masks, rows.key_at, rows.time_us, -1 if task.within_us is None else task.within_us)
+    labels = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
+    ahead = _ahead_of_fixed(task, labels) if len(starts) else 1
+    if ahead > 1:
+        starts = starts[without_overlap(starts, rows.key_at, ahead)]
+    lengths = np.full(len(starts), length, np.int64)
+    path = np.tile(np.arange(length, dtype=np.int32), len(starts)) if task.needs_path else None
+    return _matches(rows, starts, lengths, None, path, task)
+
+
+def _ahead_of_fixed(task: Task, labels: NDArray[np.int32]) -> int:
+    """How far the search goes on after each match; the same after all."""
+    if task.mode is not MatchMode.PREFERRED or task.skip.kind is SkipKind.TO_NEXT_ROW:
+        return 1
+    if task.skip.kind is SkipKind.PAST_LAST_ROW:
+        return len(labels)
+    places = [i for i, label in enumerate(labels) if task.variables[label] in task.skip_rows]
+    target = places[0 if task.skip.kind is SkipKind.TO_FIRST else -1]
+    if target == 0:
+        raise _skip_error(task, s.SKIP_TO_FIRST_ROW)
+    return target
+
+
+def match_by_search(
+    task: Task,
+    rows: SortedRows,
+    masks: Sequence[Mask],
+    mask_of_state: Sequence[int],
+    conditions: Conditions | None,
+    register_counts: tuple[int, int] = (0, 0),
+    search: Any = None,
+) -> Matches:
+    """Matches of any pattern. `mask_of_state` names a mask or ALWAYS; `conditions` are those over the run."""
+    automaton = automaton_tables(task.nfa, task.variables)
+    count = int(rows.key_at[-1])
+    key_open = np.zeros(len(rows.key_at) - 1, np.uint8)
+    _check_longest(task, rows)
+    symbols = symbols_of(masks, mask_of_state, count)
+    reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, rows.key_at, key_open)
+    rules = _rules(task, reads_run=conditions is not None)
+    starts = s.Starts(rows.key_at[:-1].copy(), np.zeros(len(rows.key_at) - 1, np.int64))
+    kernel = search or (s.search_plain if conditions is None else search_interpreted)
+    outcome = s.run_search(
+        kernel,
+        automaton,
+        rules,
+        reachable,
+        rows.key_at,
+        key_open,
+        rows.time_us,
+        starts,
+        () if conditions is None else conditions,
+        register_counts,
+    )
+    if outcome.failure:
+        raise _failure(task, outcome.failure, outcome.failed_row)
+    found = outcome.found
+    return _matches(rows, found.start, found.length, found.number, found.path if rules.keep_path else None, task)
+
+
+def _check_longest(task: Task, rows: SortedRows) -> None:
+    longest = task.nfa.longest_partition
+    if longest is not None and np.diff(rows.key_at).max(initial=0) >= longest:
+        raise MatchError("PARTITION_TOO_LARGE", f"a quantifier up to {longest:,} needs partitions with fewer rows than that")
+
+
+def _rules(task: Task, *, reads_run: bool) -> s.Rules:
+    bounded = task.max_length is not None or task.within_us is not None
+    memo = s.NO_MEMO
+    if not reads_run and task.mode is not MatchMode.ALL:
+        if task.mode is MatchMode.INCREMENTAL and not bounded:
+            memo = s.MEMO_FOREVER
+        elif bounded or task.mode is not MatchMode.PREFERRED:
+            memo = s.MEMO_PER_START
+    return s.Rules(
+        mode=_MODES[task.mode],
+        skip=_SKIPS[task.skip.kind],
+        skip_labels=np.array([name in task.skip_rows for name in task.variables], np.bool_),
+        max_length=s.NO_BOUND if task.max_length is None else task.max_length,
+        within=s.NO_BOUND if task.within_us is None else task.within_us,
+        max_partial_matches=task.max_partial_matches,
+        memo=memo,
+        keep_path=task.needs_path,
+    )
+
+
+def _failure(task: Task, failure: int, row: int) -> MatchError:
+    if failure == s.TOO_MANY_PARTIAL_MATCHES:
+        error = MatchError(
+            "TOO_MANY_PARTIAL_MATCHES",
+            f"more than {task.max_partial_matches:,} partial matches were tried from one row",
+            hint="bound the pattern with WITHIN or MAXLENGTH, tighten DEFINE, or raise max_partial_matches",
+        )
+    elif failure in (s.SKIP_TO_FIRST_ROW, s.SKIP_TARGET_MISSING):
+        error = _skip_error(task, failure)
+    elif failure == s.CONDITION_FAILED - DIVIDE_BY_ZERO:
+        error = MatchError("DIVIDE_BY_ZERO", "division by zero in DEFINE", hint="guard it with NULLIF(divisor, 0)")
+    else:
+        assert failure == s.CONDITION_FAILED - OVERFLOW
+        error = MatchError("ARITHMETIC_OVERFLOW", "a number in DEFINE grew too large", hint="cast to DOUBLE there")
+    error.row = row
+    return error
+
+
+def _skip_error(task: Task, failure: int) -> MatchError:
+    target = task.skip.target
+    if failure == s.SKIP_TO_FIRST_ROW:
+        return MatchError(
+            "SKIP_TO_FIRST_ROW",
+            f"AFTER MATCH {task.skip.kind.value} {target} leads to the first row of the match: it would be found for ever",
+        )
+    return MatchError("SKIP_TARGET_MISSING", f"AFTER MATCH {task.skip.kind.value} {target}: no row of the match is {target}")
+
+
+def _matches(
+    rows: SortedRows,
+    start: NDArray[np.int64],
+    length: NDArray[np.int64],
+    number: NDArray[np.int64] | None,
+    path: NDArray[np.int32] | None,
+    task: Task,
+) -> Matches:
+    if task.mode is MatchMode.INCREMENTAL:
+        start, length, path, number = _by_last_row(start, length, path)
+    key = np.searchsorted(rows.key_at, start, side="right") - 1
+    if number is None:
+        first_of_key = np.searchsorted(key, key, side="left")
+        number = np.arange(len(start), dtype=np.int64) - first_of_key + 1
+    label_of_state = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
+    excluded_state = np.array([state.excluded for state in task.nfa.states], np.bool_)
+    if path is None:
+        path_at = np.zeros(len(start), np.int64)
+        label, excluded = np.empty(0, np.int32), np.empty(0, np.bool_)
+    else:
+        path_at = np.cumsum(length) - length
+        label, excluded = label_of_state[path], excluded_state[path]
+    return Matches(start, length, number, path_at, label, excluded, rows.key_at[key], rows.key_at[key + 1])
+
+
+def _by_last_row(
+    start: NDArray[np.int64], length: NDArray[np.int64], path: NDArray[np.int32] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32] | None, None]:
+    """INCREMENTAL MATCHES in the order of their last rows, as a stream meets them; numbered anew by the caller."""
+    order = np.argsort(start + length, kind="stable")
+    if path is not None:
+        at = np.cumsum(length) - length
+        path = path[ranges(at[order], length[order])]
+    return start[order], length[order], path, None
+
+
+__all__ = ["ALWAYS", "SortedRows", "Task", "match_by_search", "match_by_shifts"]

@@ -1,0 +1,377 @@
+"""Depth-first search for matches, guided by reachability: the kernel under every pattern that isn't a mere shift.
+
+For each start row the choices of the automaton are tried in order of preference. A depth of d means that d rows are
+consumed; per depth there is only the state that consumed the row (`node`), the next choice to try (`cursor`) and the
+registers that conditions over the run read. Going back is `depth - 1`: what lies deeper is simply overwritten.
+
+The kernel never raises and never drops anything: it returns a status, and `run_search` makes room and resumes at the
+start row it stopped at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END
+from ostinato.kernel_cache import inline_kernel, kernel
+from ostinato.matching.reachability import Reachable
+from ostinato.matching.tables import Automaton
+
+# What the kernel returns.
+FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED = 0, 1, 2, 3, 4, 5
+# Why it failed.
+TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING = 1, 2, 3
+CONDITION_FAILED = 100
+"""Added to the code of an error inside a condition over the run (predicates/interpreter.py)."""
+
+# Which matches count.
+PREFERRED, ALL, INCREMENTAL, MAXIMAL = 0, 1, 2, 3
+# Where the search goes on after a preferred match.
+PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = 0, 1, 2, 3
+# Whether a (state, row) that was tried needn't be tried again: never, within one start, or at all.
+NO_MEMO, MEMO_PER_START, MEMO_FOREVER = 0, 1, 2
+
+NO_BOUND = -1
+
+# Places in `progress`.
+KEY, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP = 0, 1, 2, 3, 4, 5, 6
+
+
+class Rules(NamedTuple):
+    """How to search, as numbers."""
+
+    mode: int
+    skip: int
+    skip_labels: NDArray[np.bool_]
+    """For SKIP TO: whether a variable belongs to the target."""
+    max_length: int
+    within: int
+    """The largest distance between `time` of the first and last row, or NO_BOUND."""
+    max_partial_matches: int
+    memo: int
+    keep_path: bool
+
+
+class Rows(NamedTuple):
+    """The sorted rows. Key k owns rows `key_at[k]:key_at[k + 1]`; `key_open[k]` says that more may follow."""
+
+    key_at: NDArray[np.int64]
+    key_open: NDArray[np.uint8]
+    set_of_row: NDArray[np.int32]
+    sets: NDArray[np.uint64]
+    time: NDArray[np.int64]
+
+
+class Starts(NamedTuple):
+    """Per key: the row to try next as a start, and how many matches were numbered before."""
+
+    row: NDArray[np.int64]
+    number: NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """Room for matches: `path` holds, match after match, the state that consumed each row."""
+
+    start: NDArray[np.int64]
+    length: NDArray[np.int64]
+    number: NDArray[np.int64]
+    path: NDArray[np.int32]
+
+
+class Work(NamedTuple):
+    """Room for the search itself; `registers` and the accumulators have a row per depth."""
+
+    node: NDArray[np.int32]
+    cursor: NDArray[np.int64]
+    registers: NDArray[np.int64]
+    whole: NDArray[np.int64]
+    real: NDArray[np.float64]
+    memo: NDArray[np.int64]
+    claimed: NDArray[np.int64]
+    """INCREMENTAL only: for each row the start of the match that ends there, or -1."""
+    stack: NDArray[np.float64]
+    stack_whole: NDArray[np.int64]
+    stack_null: NDArray[np.bool_]
+
+
+def _search(automaton, rules, rows, starts, found, work, conditions, progress):  # type: ignore[no-untyped-def]
+    keys = len(rows.key_at) - 1
+    states = len(automaton.label)
+    while progress[KEY] < keys:
+        key = progress[KEY]
+        first, end = rows.key_at[key], rows.key_at[key + 1]
+        opened = rows.key_open[key] != 0
+        start = starts.row[key]
+        while start < end:
+            matches_before, path_before = progress[MATCHES], progress[PATH]
+            number = starts.number[key] + 1
+            progress[STAMP] += 1
+            stamp = progress[STAMP]
+            status = FINISHED
+            undecided = False
+            found_length = -1
+            tried = 0
+            depth = 0
+            work.node[0] = states + 1 if start == first else states
+            work.cursor[0] = automaton.choice_at[work.node[0]]
+            while True:
+                at = work.cursor[depth]
+                if at == automaton.choice_at[work.node[depth] + 1]:
+                    if depth == 0:
+                        break
+                    depth -= 1
+                    continue
+                work.cursor[depth] = at + 1
+                choice = automaton.choices[at]
+                row = start + depth
+                if choice < 0:
+                    if choice == ACCEPT_AT_END:
+                        if row < end:
+                            continue
+                        if opened:
+                            undecided = True
+                            break
+                    if rules.mode == PREFERRED:
+                        found_length = depth
+                        break
+                    if depth == 0:
+                        continue  # the other modes have no empty matches
+                    if rules.mode == MAXIMAL:
+                        if depth <= found_length:
+                            continue
+                        found_length = depth
+                        progress[MATCHES], progress[PATH] = matches_before, path_before
+                    elif rules.mode == INCREMENTAL:
+                        if work.claimed[row - 1] >= 0:
+                            continue
+                        work.claimed[row - 1] = start
+                    status = _keep(found, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before)
+                    if status != FINISHED:
+                        break
+                    continue
+                if row >= end:
+                    if opened:
+                        undecided = True
+                        break
+                    continue
+                if not (rows.sets[rows.set_of_row[row], choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
+                    continue
+                if rules.max_length != NO_BOUND and depth >= rules.max_length:
+                    continue
+                if rules.within != NO_BOUND and abs(rows.time[row] - rows.time[start]) > rules.within:
+                    continue
+                if rules.memo != NO_MEMO:
+                    place = (depth if rules.memo == MEMO_PER_START else row) * states + choice
+                    if place >= len(work.memo):
+                        status = MORE_MEMO
+                        break
+                    if rules.memo == MEMO_PER_START:
+                        if work.memo[place] == stamp:
+                            continue
+                    elif work.memo[place] != 0 and work.memo[place] != stamp:
+                        continue
+                    elif work.memo[place] == stamp:
+                        continue
+                    work.memo[place] = stamp
+                tried += 1
+                if tried > rules.max_partial_matches:
+                    progress[FAILURE] = TOO_MANY_PARTIAL_MATCHES
+                    status = FAILED
+                    break
+                if depth + 2 > len(work.node):
+                    status = MORE_DEPTH
+                    break
+                label = automaton.label[choice]
+                verdict = update(label, row, depth, work, conditions)  # noqa: F821 (put in by build_search)
+                if verdict == 0:
+                    verdict = check(choice, label, row, depth, first, end, number, work, conditions)  # noqa: F821
+                    if verdict == 0:
+                        continue
+                if verdict < 0:
+                    progress[FAILURE] = CONDITION_FAILED - verdict
+                    status = FAILED
+                    break
+                depth += 1
+                work.node[depth] = choice
+                work.cursor[depth] = automaton.choice_at[choice]
+            progress[STEPS] += tried
+            if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
+                status = _keep(found, progress, work, rules, start, found_length, number)
+            if status != FINISHED:
+                _give_back(found, progress, work, rules, start, matches_before, path_before)
+                progress[FAILED_ROW] = start
+                return status
+            if undecided:
+                _give_back(found, progress, work, rules, start, matches_before, path_before)
+                break
+            starts.number[key] += progress[MATCHES] - matches_before
+            ahead = 1
+            if rules.mode == PREFERRED and found_length > 0:
+                ahead = _distance(automaton, rules, work, found_length)
+                if ahead <= 0:
+                    progress[FAILURE] = SKIP_TARGET_MISSING if ahead < 0 else SKIP_TO_FIRST_ROW
+                    progress[FAILED_ROW] = start
+                    return FAILED
+            start += ahead
+            starts.row[key] = start
+        progress[KEY] += 1
+    return FINISHED
+
+
+@inline_kernel
+def _keep(found, progress, work, rules, start, length, number):  # type: ignore[no-untyped-def]
+    """Writes the match that the search stands on."""
+    match, path = progress[MATCHES], progress[PATH]
+    if match == len(found.start):
+        return MORE_MATCHES
+    if rules.keep_path:
+        if path + length > len(found.path):
+            return MORE_PATH
+        for i in range(length):
+            found.path[path + i] = work.node[i + 1]
+        progress[PATH] = path + length
+    found.start[match] = start
+    found.length[match] = length
+    found.number[match] = number
+    progress[MATCHES] = match + 1
+    return FINISHED
+
+
+@inline_kernel
+def _give_back(found, progress, work, rules, start, matches_before, path_before):  # type: ignore[no-untyped-def]
+    """Forgets what was written for a start that has to be tried again."""
+    if rules.mode == INCREMENTAL:
+        for match in range(matches_before, progress[MATCHES]):
+            work.claimed[start + found.length[match] - 1] = -1
+    if rules.memo == MEMO_FOREVER:
+        stamp = progress[STAMP]
+        for place in range(len(work.memo)):
+            if work.memo[place] == stamp:
+                work.memo[place] = 0
+    progress[MATCHES] = matches_before
+    progress[PATH] = path_before
+
+
+@inline_kernel
+def _distance(automaton, rules, work, length):  # type: ignore[no-untyped-def]
+    """How many rows to step ahead after a match; 0 or -1 where SKIP TO has no row to go to."""
+    if rules.skip == PAST_LAST_ROW:
+        return length
+    if rules.skip == TO_NEXT_ROW:
+        return 1
+    target = -1
+    for i in range(length):
+        if rules.skip_labels[automaton.label[work.node[i + 1]]]:
+            target = i
+            if rules.skip == TO_FIRST:
+                break
+    return target
+
+
+@inline_kernel
+def no_update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+    """No condition reads the run: there are no registers."""
+    return 0
+
+
+@inline_kernel
+def no_check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+    """No condition reads the run: reachability has said everything."""
+    return 1
+
+
+def build_search(
+    name: str, update: Callable[..., Any], check: Callable[..., Any], *, cached: bool = False
+) -> Callable[..., int]:
+    """The search with these functions compiled into it.
+
+    `update(label, row, depth, work, conditions)` sets the registers of depth + 1 after a row was consumed under a
+    label; `check(state, label, row, depth, key_first, key_end, number, work, conditions)` tests the state's condition
+    over the run: 1 true, 0 not, negative an error code. A new pair means compiling anew. The name must be unique
+    among cached ones: numba files the compiled code under it.
+    """
+    # A closure would be the plain way, but numba doesn't find closures over kernels in its cache again.
+    function = FunctionType(_search.__code__, {**globals(), "update": update, "check": check}, name)
+    function.__qualname__ = name
+    return kernel(function) if cached else inline_kernel(function)
+
+
+search_plain = build_search("search_plain", no_update, no_check, cached=True)
+"""For patterns whose conditions look at the row and its neighbours only."""
+
+
+class Outcome(NamedTuple):
+    """What was found, and how the search ended."""
+
+    found: Found
+    failure: int
+    failed_row: int
+    steps: int
+
+
+def run_search(
+    search: Callable[..., int],
+    automaton: Automaton,
+    rules: Rules,
+    reachable: Reachable,
+    key_at: NDArray[np.int64],
+    key_open: NDArray[np.uint8],
+    time: NDArray[np.int64],
+    starts: Starts,
+    conditions: Any,
+    register_counts: tuple[int, int],
+) -> Outcome:
+    """Runs the kernel to the end, making room whenever it asks for it. `starts` is changed in place."""
+    rows = Rows(key_at, key_open, reachable.set_of_row, reachable.sets, time)
+    states, row_count = len(automaton.label), int(key_at[-1])
+    depth = 64
+    found = Found(*(np.empty(1024, np.int64) for _ in range(3)), np.empty(8192 if rules.keep_path else 0, np.int32))
+    work = _room(depth, register_counts, rules, states, row_count)
+    progress = np.zeros(8, np.int64)
+    while True:
+        status = search(automaton, rules, rows, starts, found, work, conditions, progress)
+        if status == MORE_MATCHES:
+            found = found._replace(
+                start=_double(found.start), length=_double(found.length), number=_double(found.number)
+            )
+        elif status == MORE_PATH:
+            found = found._replace(path=_double(found.path))
+        elif status == MORE_DEPTH:
+            depth *= 4
+            room = _room(depth, register_counts, rules, states, row_count)
+            work = room._replace(memo=work.memo, claimed=work.claimed)
+        elif status == MORE_MEMO:
+            work = work._replace(memo=np.concatenate([work.memo, np.zeros(max(len(work.memo), 1024), np.int64)]))
+        else:
+            return Outcome(_cut(found, progress), int(progress[FAILURE]), int(progress[FAILED_ROW]), int(progress[STEPS]))
+
+
+def _room(depth: int, register_counts: tuple[int, int], rules: Rules, states: int, rows: int) -> Work:
+    registers, accumulators = register_counts
+    memo = rows * states if rules.memo == MEMO_FOREVER else 1024 if rules.memo == MEMO_PER_START else 0
+    return Work(
+        node=np.zeros(depth, np.int32),
+        cursor=np.zeros(depth, np.int64),
+        registers=np.full((depth, registers), -1, np.int64),
+        whole=np.zeros((depth, accumulators), np.int64),
+        real=np.zeros((depth, accumulators), np.float64),
+        memo=np.zeros(memo, np.int64),
+        claimed=np.full(rows if rules.mode == INCREMENTAL else 0, -1, np.int64),
+        stack=np.zeros(64, np.float64),
+        stack_whole=np.zeros(64, np.int64),
+        stack_null=np.zeros(64, np.bool_),
+    )
+
+
+def _double(array: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([array, np.empty(max(len(array), 1024), array.dtype)])
+
+
+def _cut(found: Found, progress: NDArray[np.int64]) -> Found:
+    matches, path = int(progress[MATCHES]), int(progress[PATH])
+    return Found(found.start[:matches], found.length[:matches], found.number[:matches], found.path[:path])

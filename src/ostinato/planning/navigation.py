@@ -1,0 +1,84 @@
+"""Small questions about navigations that the planning steps share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ostinato.query.expressions import (
+    Aggregate,
+    Anchor,
+    Case,
+    Expr,
+    Literal,
+    MatchNumber,
+    Navigation,
+    Operator,
+    RowClassifier,
+    children,
+    rebuild,
+    walk,
+)
+
+NULL = Literal("null", "NULL")
+TRUE = Literal("boolean", "TRUE")
+
+
+def is_fixed(expr: Expr) -> bool:
+    """A navigation to the current row or a row at a fixed distance from it."""
+    return (
+        isinstance(expr, Navigation)
+        and expr.rows is None
+        and expr.anchor is Anchor.LAST
+        and expr.skip == 0
+        and not expr.final
+        and not depends_on_match(expr.operand)
+    )
+
+
+def is_here(expr: Expr) -> bool:
+    """A navigation to the current row."""
+    return is_fixed(expr) and isinstance(expr, Navigation) and expr.shift == 0
+
+
+def depends_on_match(operand: Expr) -> bool:
+    """Whether an operand's value at a row depends on the match that the row is in."""
+    return any(isinstance(node, RowClassifier | MatchNumber) for node in walk(operand))
+
+
+def references(expr: Expr) -> Iterator[Expr]:
+    """The navigations, aggregates and match numbers of an expression; what stands below them is left alone."""
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Navigation | Aggregate | MatchNumber):
+            yield node
+        else:
+            waiting.extend(reversed(children(node)))
+
+
+def same_row(one: Navigation, other: Navigation) -> bool:
+    """Whether both lead to the same row."""
+    return replace(one, operand=NULL) == replace(other, operand=NULL)
+
+
+def at_row(operand: Expr, navigation: Navigation) -> Navigation:
+    """Another operand at the row that the navigation leads to."""
+    return replace(navigation, operand=operand)
+
+
+def row_exists(navigation: Navigation) -> Expr:
+    """The condition that the navigation leads to a row."""
+    return Operator("not", (Operator("is null", (at_row(TRUE, navigation),)),))
+
+
+def null_like(expr: Expr) -> Expr:
+    """NULL of the expression's type."""
+    return Case(None, ((Literal("boolean", "FALSE"), expr),), None)
+
+
+def operands_only(expr: Expr) -> Expr:
+    """The expression with every navigation replaced by its operand: what one row says."""
+    if isinstance(expr, Navigation):
+        return expr.operand
+    return rebuild(expr, operands_only)

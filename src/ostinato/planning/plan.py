@@ -1,0 +1,261 @@
+"""Bound clause -> MatchPlan: what to ship of each row, which conditions run where, what the outputs are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ostinato.automaton.distinct import one_state_per_label
+from ostinato.automaton.nfa import Nfa, build_nfa
+from ostinato.automaton.rewrite import Rewrite, rewrite
+from ostinato.errors import QueryError
+from ostinato.planning.conditions import Condition, split_condition
+from ostinato.planning.fixed_length import at_place, fixed_sequence
+from ostinato.planning.navigation import at_row, depends_on_match, references, row_exists
+from ostinato.query.bound import BoundClause
+from ostinato.query.expressions import (
+    Aggregate,
+    Case,
+    Column,
+    Expr,
+    Literal,
+    MatchNumber,
+    Navigation,
+    RowClassifier,
+    children,
+    rebuild,
+    string_literal,
+    walk,
+    with_label,
+)
+from ostinato.query.match_recognize import MatchMode
+from ostinato.query.pattern import Pattern
+
+PREFIX = "__ost_"
+MAX_ROW_CONDITIONS = 1_000
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A column that matching or the measures need: of the input itself, or computed from one row beforehand."""
+
+    name: str
+    expr: Expr
+
+    @property
+    def is_computed(self) -> bool:
+        return not isinstance(self.expr, Column)
+
+
+@dataclass(frozen=True, slots=True)
+class StateCondition:
+    """Places in the plan's lists of conditions; NONE where the state has no such part."""
+
+    row: int = NONE
+    neighbours: int = NONE
+    run: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """What is asked, taken apart. Knows no types; see `TypedPlan`."""
+
+    bound: BoundClause
+    pattern: Pattern
+    rewrites: tuple[Rewrite, ...]
+    nfa: Nfa
+    sequence: tuple[str, ...] | None
+    """The variables of a pattern of fixed length whose conditions need no automaton."""
+    row_conditions: tuple[Expr, ...]
+    neighbour_conditions: tuple[Expr, ...]
+    run_conditions: tuple[Expr, ...]
+    state_conditions: tuple[StateCondition, ...]
+    inputs: tuple[Input, ...]
+    slots: tuple[Expr, ...]
+    """What matching gives for each output row: navigations, aggregates, match numbers."""
+    outer: tuple[Expr, ...]
+    """The measures over `slot_name(i)` columns."""
+    shown: tuple[str, ...]
+    """The input columns that stand in the output."""
+    declined: dict[str, str] = field(default_factory=dict)
+    """Engines that can't run this query, and why."""
+
+    @property
+    def engine(self) -> str:
+        return "shifts" if self.sequence is not None else "search"
+
+    def input_name(self, expr: Expr) -> str:
+        return next(item.name for item in self.inputs if item.expr == expr)
+
+    @property
+    def needs_path(self) -> bool:
+        """Whether the labels of the rows of a match are needed once it is found."""
+        if self.bound.shows_all_rows:
+            return True
+        return any(
+            isinstance(slot, Aggregate)
+            or (isinstance(slot, Navigation) and (slot.rows is not None or depends_on_match(slot.operand)))
+            for slot in self.slots
+        )
+
+
+def slot_name(i: int) -> str:
+    return f"{PREFIX}m{i}"
+
+
+def make_plan(bound: BoundClause) -> MatchPlan:
+    """Takes the clause apart."""
+    for name in bound.columns:
+        if name.lower().startswith(PREFIX):
+            raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are ours: '{name}'")
+    pattern, rewrites = rewrite(bound.clause.pattern)
+    nfa = build_nfa(pattern)
+    if bound.clause.mode is MatchMode.ALL:
+        nfa = one_state_per_label(nfa)
+    sequence, conditions, declined = _state_conditions(bound, pattern, nfa)
+    lists = _Lists()
+    state_conditions = tuple(lists.add(condition) for condition in conditions)
+    if len(lists.row) > MAX_ROW_CONDITIONS:
+        raise QueryError(
+            "TOO_MANY_CONDITIONS",
+            f"DEFINE has {len(lists.row):,} different conditions; {MAX_ROW_CONDITIONS:,} is the most",
+        )
+    inputs = _Inputs()
+    for condition in (*lists.neighbours, *lists.run):
+        inputs.of_condition(condition, bound.variables)
+    slots = _Slots(inputs)
+    outer = tuple(slots.replace(measure.expression) for measure in bound.measures)
+    shown = (*bound.partition_by, *bound.shown_order, *bound.shown_rest)
+    for name in shown:
+        if name not in bound.partition_by:
+            inputs.add(Column(name))
+    return MatchPlan(
+        bound=bound,
+        pattern=pattern,
+        rewrites=rewrites,
+        nfa=nfa,
+        sequence=sequence,
+        row_conditions=tuple(lists.row),
+        neighbour_conditions=tuple(lists.neighbours),
+        run_conditions=tuple(lists.run),
+        state_conditions=state_conditions,
+        inputs=tuple(inputs.found.values()),
+        slots=tuple(slots.found),
+        outer=outer,
+        shown=shown,
+        declined=declined,
+    )
+
+
+def _state_conditions(
+    bound: BoundClause, pattern: Pattern, nfa: Nfa
+) -> tuple[tuple[str, ...] | None, list[Condition], dict[str, str]]:
+    """The condition of every state; with the fixed sequence of variables where that makes an automaton needless."""
+    declined: dict[str, str] = {}
+    sequence = fixed_sequence(pattern)
+    if sequence is None:
+        declined["shifts"] = "matches differ in length or labels"
+    else:
+        placed = [
+            split_condition(at_place(bound.conditions[name], sequence, place), name)
+            if name in bound.conditions
+            else Condition()
+            for place, name in enumerate(sequence)
+        ]
+        if all(condition.run is None for condition in placed):
+            return sequence, placed, declined
+        declined["shifts"] = "a condition needs an aggregate or MATCH_NUMBER() of the run"
+    split = {name: split_condition(condition, name) for name, condition in bound.conditions.items()}
+    return None, [split.get(state.variable, Condition()) for state in nfa.states], declined
+
+
+class _Lists:
+    """Conditions of all states, each kept once."""
+
+    def __init__(self) -> None:
+        self.row: list[Expr] = []
+        self.neighbours: list[Expr] = []
+        self.run: list[Expr] = []
+
+    def add(self, condition: Condition) -> StateCondition:
+        return StateCondition(
+            self._place(self.row, condition.row),
+            self._place(self.neighbours, condition.neighbours),
+            self._place(self.run, condition.run),
+        )
+
+    @staticmethod
+    def _place(kept: list[Expr], part: Expr | None) -> int:
+        if part is None:
+            return NONE
+        if part not in kept:
+            kept.append(part)
+        return kept.index(part)
+
+
+class _Inputs:
+    """The columns to ship, each once, in the order in which they were first needed."""
+
+    def __init__(self) -> None:
+        self.found: dict[Expr, Input] = {}
+
+    def add(self, expr: Expr) -> None:
+        if expr not in self.found:
+            name = expr.name if isinstance(expr, Column) else f"{PREFIX}d{len(self.found)}"
+            self.found[expr] = Input(name, expr)
+
+    def of_condition(self, condition: Expr, variables: tuple[str, ...]) -> None:
+        for reference in references(condition):
+            if isinstance(reference, Navigation):
+                self.of_operand(reference.operand)
+            elif isinstance(reference, Aggregate):
+                for arg in reference.args:
+                    for labelled in labelled_arguments(arg, variables):
+                        self.add(labelled)
+
+    def of_operand(self, operand: Expr) -> None:
+        """The operand as a whole, or, where it speaks of the match, the parts that don't."""
+        if not depends_on_match(operand):
+            if not isinstance(operand, Literal):
+                self.add(operand)
+        elif not isinstance(operand, RowClassifier | MatchNumber):
+            for part in children(operand):
+                self.of_operand(part)
+
+
+def labelled_arguments(arg: Expr, variables: tuple[str, ...]) -> list[Expr]:
+    """The argument of an aggregate in DEFINE, for each variable with its CLASSIFIER() filled in."""
+    if not any(isinstance(node, RowClassifier) for node in walk(arg)):
+        return [arg]
+    return [with_label(arg, string_literal(name)) for name in variables]
+
+
+class _Slots:
+    """Replaces what speaks of the match by columns that matching fills."""
+
+    def __init__(self, inputs: _Inputs) -> None:
+        self.inputs = inputs
+        self.found: list[Expr] = []
+
+    def replace(self, expr: Expr) -> Expr:
+        if isinstance(expr, Navigation) and not isinstance(expr.operand, RowClassifier) and depends_on_match(expr.operand):
+            # NULL where the navigation leads nowhere, whatever the operand makes of NULLs.
+            return self.replace(Case(None, ((row_exists(expr), self._spread(expr.operand, expr)),), None))
+        if isinstance(expr, Navigation | Aggregate | MatchNumber):
+            return self._slot(expr)
+        return rebuild(expr, self.replace)
+
+    def _spread(self, operand: Expr, navigation: Navigation) -> Expr:
+        """The navigation drawn into the parts of its operand."""
+        if isinstance(operand, MatchNumber | Literal):
+            return operand
+        if isinstance(operand, RowClassifier) or not depends_on_match(operand):
+            return at_row(operand, navigation)
+        return rebuild(operand, lambda part: self._spread(part, navigation))
+
+    def _slot(self, expr: Expr) -> Expr:
+        if expr not in self.found:
+            self.found.append(expr)
+            for part in children(expr):
+                self.inputs.of_operand(part)
+        return Column(slot_name(self.found.index(expr)))

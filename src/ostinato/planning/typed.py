@@ -1,0 +1,119 @@
+"""MatchPlan + the types of its inputs -> TypedPlan: checked, lowered, ready to be sent to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.planning.plan import MatchPlan
+from ostinato.predicates import types as t
+from ostinato.predicates.aggregate_types import aggregate_type
+from ostinato.predicates.lowering import lower_conditions
+from ostinato.predicates.run_program import RunProgram
+from ostinato.predicates.types import Settings
+from ostinato.predicates.typing import type_of
+from ostinato.query.expressions import Aggregate, Expr, Literal, MatchNumber, Navigation, RowClassifier, span_of
+
+DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a query may use up before it is stopped."""
+
+    max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
+    """How many partial matches may be tried from one row of one key."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedPlan:
+    """A plan whose types are known."""
+
+    plan: MatchPlan
+    settings: Settings
+    limits: Limits
+    input_types: Mapping[Expr, pa.DataType]
+    run: RunProgram | None
+    slot_types: tuple[pa.DataType, ...]
+
+
+def type_plan(
+    plan: MatchPlan,
+    input_type: Callable[[Expr], pa.DataType],
+    column_type: Callable[[str], pa.DataType],
+    settings: Settings,
+    limits: Limits = Limits(),
+) -> TypedPlan:
+    """Checks the types of everything that isn't Spark's to check. `input_type` answers for `plan.inputs`."""
+    types = {item.expr: t.normalise(input_type(item.expr), settings) for item in plan.inputs}
+
+    def operand_type(operand: Expr) -> pa.DataType:
+        if isinstance(operand, Literal):
+            return type_of(operand, lambda node: None, settings)
+        return types[operand]
+
+    def fixed_leaf(node: Expr) -> pa.DataType | None:
+        return operand_type(node.operand) if isinstance(node, Navigation) else None
+
+    with speaking_of(plan.bound.clause.text):
+        for condition in plan.neighbour_conditions:
+            check_condition(type_of(condition, fixed_leaf, settings), span_of(condition))
+        run = None
+        if plan.run_conditions:
+            run = lower_conditions(plan.run_conditions, plan.bound.variables, operand_type, settings)
+        slot_types = tuple(_slot_type(slot, operand_type, settings) for slot in plan.slots)
+    _check_order(plan, column_type)
+    return TypedPlan(plan, settings, limits, types, run, slot_types)
+
+
+def check_condition(kind: pa.DataType, span: Span | None) -> None:
+    """Raises NOT_A_CONDITION unless the type is that of a condition."""
+    if kind not in (t.BOOL, t.NULL):
+        raise QueryError("NOT_A_CONDITION", f"a condition is TRUE or FALSE, this is {t.spark_name(kind)}", span=span)
+
+
+def _slot_type(slot: Expr, operand_type: Callable[[Expr], pa.DataType], settings: Settings) -> pa.DataType:
+    match slot:
+        case MatchNumber():
+            return t.INT64
+        case Navigation(operand=RowClassifier()):
+            return t.STRING
+        case Navigation(operand=operand):
+            return operand_type(operand)
+        case Aggregate(name, args, span=span):
+            kinds = [type_of(arg, lambda node: argument_leaf(node, operand_type), settings) for arg in args]
+            return aggregate_type(name, kinds, span)
+    raise AssertionError(slot)
+
+
+def argument_leaf(node: Expr, operand_type: Callable[[Expr], pa.DataType]) -> pa.DataType | None:
+    """The type of a node of an aggregate's argument, if it is an input or speaks of the match."""
+    if isinstance(node, RowClassifier):
+        return t.STRING
+    if isinstance(node, MatchNumber):
+        return t.INT64
+    try:
+        return None if isinstance(node, Literal) else operand_type(node)
+    except KeyError:
+        return None
+
+
+def _check_order(plan: MatchPlan, column_type: Callable[[str], pa.DataType]) -> None:
+    for key in plan.bound.order_by:
+        if t.is_map(column_type(key.column)):
+            raise QueryError(
+                "TYPE_MISMATCH", f"rows can't be ordered by '{key.column}': it is a map", text=plan.bound.clause.text, span=key.key.span
+            )
+    if plan.bound.clause.within is not None:
+        first = plan.bound.order_by[0]
+        if not t.is_datetime(column_type(first.column)):
+            raise QueryError(
+                "INVALID_WITHIN",
+                f"WITHIN measures time, but the first ORDER BY column '{first.column}' is {t.spark_name(column_type(first.column))}",
+                text=plan.bound.clause.text,
+                span=first.key.span,
+                hint="order by a DATE or TIMESTAMP first, or use MAXLENGTH",
+            )

@@ -1,0 +1,501 @@
+"""Runs conditions over the run while the search consumes rows. Compiled once, for every query.
+
+NaN follows Spark: equal to itself, greater than everything else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernel_cache import inline_kernel
+from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, Keep, Op, Total
+
+
+class Conditions(NamedTuple):
+    """A RunProgram tied to the columns of a batch. A column's row of `valid` is empty-handed when it has no NULL."""
+
+    code: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    condition_of_state: NDArray[np.int64]
+    """Which condition a state has, or -1."""
+    whole: NDArray[np.int64]
+    real: NDArray[np.float64]
+    place: NDArray[np.int64]
+    """Where a column is in `whole` or `real`."""
+    valid: NDArray[np.bool_]
+    valid_place: NDArray[np.int64]
+    """Where a column's validity is in `valid`, or -1: no NULL."""
+    reals: NDArray[np.float64]
+    texts: NDArray[np.int64]
+    label_rank: NDArray[np.int64]
+    label_of_state: NDArray[np.int32]
+    keep: NDArray[np.int64]
+    source: NDArray[np.int64]
+    member: NDArray[np.bool_]
+    total: NDArray[np.int64]
+    total_column: NDArray[np.int64]
+
+
+_LARGEST = np.int64(2**63 - 1)
+_SMALLEST = np.int64(-(2**63))
+
+# Plain integers: numba compares them faster than it looks up an enumeration.
+_LAST, _LAST_BEFORE, _FIRST, _FIRST_AFTER = (
+    int(Keep.LAST),
+    int(Keep.LAST_BEFORE),
+    int(Keep.FIRST),
+    int(Keep.FIRST_AFTER),
+)
+_LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = int(Keep.LEAST_WHOLE), int(Keep.MOST_WHOLE), int(Keep.LEAST_REAL)
+_ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), int(Total.VALUES_REAL)
+_SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
+_DISTINCT_REAL = int(Total.DISTINCT_REAL)
+_WHOLE = int(Op.WHOLE)
+_REAL = int(Op.REAL)
+_TEXT = int(Op.TEXT)
+_NULL = int(Op.NULL)
+_LOAD_WHOLE = int(Op.LOAD_WHOLE)
+_LOAD_REAL = int(Op.LOAD_REAL)
+_PRESENT = int(Op.PRESENT)
+_LABEL = int(Op.LABEL)
+_NUMBER = int(Op.NUMBER)
+_TOTAL_WHOLE = int(Op.TOTAL_WHOLE)
+_TOTAL_REAL = int(Op.TOTAL_REAL)
+_DISTINCT = int(Op.DISTINCT)
+_TO_REAL = int(Op.TO_REAL)
+_TO_FLOAT = int(Op.TO_FLOAT)
+_RESCALE = int(Op.RESCALE)
+_ADD = int(Op.ADD)
+_SUBTRACT = int(Op.SUBTRACT)
+_MULTIPLY = int(Op.MULTIPLY)
+_NEGATE = int(Op.NEGATE)
+_ABSOLUTE = int(Op.ABSOLUTE)
+_DIVIDE = int(Op.DIVIDE)
+_MODULO = int(Op.MODULO)
+_AVERAGE = int(Op.AVERAGE)
+_ADD_REAL = int(Op.ADD_REAL)
+_SUBTRACT_REAL = int(Op.SUBTRACT_REAL)
+_MULTIPLY_REAL = int(Op.MULTIPLY_REAL)
+_NEGATE_REAL = int(Op.NEGATE_REAL)
+_ABSOLUTE_REAL = int(Op.ABSOLUTE_REAL)
+_DIVIDE_REAL = int(Op.DIVIDE_REAL)
+_MODULO_REAL = int(Op.MODULO_REAL)
+_POWER = int(Op.POWER)
+_MATH = int(Op.MATH)
+_LESS = int(Op.LESS)
+_LESS_EQUAL = int(Op.LESS_EQUAL)
+_EQUAL = int(Op.EQUAL)
+_LESS_REAL = int(Op.LESS_REAL)
+_LESS_EQUAL_REAL = int(Op.LESS_EQUAL_REAL)
+_EQUAL_REAL = int(Op.EQUAL_REAL)
+_SAME = int(Op.SAME)
+_SAME_REAL = int(Op.SAME_REAL)
+_NOT = int(Op.NOT)
+_AND = int(Op.AND)
+_OR = int(Op.OR)
+_IS_NULL = int(Op.IS_NULL)
+_IS_TRUE = int(Op.IS_TRUE)
+_IS_FALSE = int(Op.IS_FALSE)
+_JUMP = int(Op.JUMP)
+_JUMP_UNLESS_TRUE = int(Op.JUMP_UNLESS_TRUE)
+_JUMP_IF_FALSE = int(Op.JUMP_IF_FALSE)
+_JUMP_IF_TRUE = int(Op.JUMP_IF_TRUE)
+_JUMP_UNLESS_NULL = int(Op.JUMP_UNLESS_NULL)
+
+
+@inline_kernel
+def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
+    place = conditions.valid_place[column]
+    return place < 0 or conditions.valid[place, row]
+
+
+@inline_kernel
+def real_less(left, right):  # type: ignore[no-untyped-def]
+    return left < right or (right != right and left == left)
+
+
+@inline_kernel
+def real_equal(left, right):  # type: ignore[no-untyped-def]
+    return left == right or (left != left and right != right)
+
+
+@inline_kernel
+def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+    """Registers and accumulators after a row is consumed under a label: those of depth + 1. Negative: an error."""
+    for i in range(len(conditions.keep)):
+        before = work.registers[depth, i]
+        after = before
+        if conditions.member[i, label]:
+            keep, source = conditions.keep[i], conditions.source[i]
+            if keep == _LAST:
+                after = row
+            elif keep == _LAST_BEFORE:
+                after = work.registers[depth, source]
+            elif keep == _FIRST:
+                if before < 0:
+                    after = row
+            elif keep == _FIRST_AFTER:
+                if before < 0 and work.registers[depth, source] >= 0:
+                    after = row
+            elif is_valid(conditions, source, row):
+                if before < 0:
+                    after = row
+                else:
+                    place = conditions.place[source]
+                    if keep == _LEAST_WHOLE:
+                        better = conditions.whole[place, row] <= conditions.whole[place, before]
+                    elif keep == _MOST_WHOLE:
+                        better = conditions.whole[place, row] >= conditions.whole[place, before]
+                    elif keep == _LEAST_REAL:
+                        better = not real_less(conditions.real[place, before], conditions.real[place, row])
+                    else:
+                        better = not real_less(conditions.real[place, row], conditions.real[place, before])
+                    if better:  # of equals the last, as Spark's min_by and max_by do
+                        after = row
+        work.registers[depth + 1, i] = after
+    for i in range(len(conditions.total)):
+        whole, real = work.whole[depth, i], work.real[depth, i]
+        column = conditions.total_column[i, label]
+        if column >= 0:
+            total = conditions.total[i]
+            if total == _ROWS:
+                whole += 1
+            elif is_valid(conditions, column, row):
+                if total == _VALUES_WHOLE or total == _VALUES_REAL:
+                    whole += 1
+                elif total == _SUM_WHOLE:
+                    value = conditions.whole[conditions.place[column], row]
+                    if (value > 0 and whole > _LARGEST - value) or (value < 0 and whole < _SMALLEST - value):
+                        return OVERFLOW
+                    whole += value
+                elif total == _SUM_REAL:
+                    real += conditions.real[conditions.place[column], row]
+                elif total == _TRUE_VALUES:
+                    whole += conditions.whole[conditions.place[column], row]
+        work.whole[depth + 1, i] = whole
+        work.real[depth + 1, i] = real
+    return 0
+
+
+@inline_kernel
+def fits(value, bits):  # type: ignore[no-untyped-def]
+    """Whether a whole number fits in a narrower type than int64."""
+    if bits == 64:
+        return True
+    limit = np.int64(1) << np.int64(bits - 1)
+    return -limit <= value < limit
+
+
+@inline_kernel
+def wrapped(value, bits):  # type: ignore[no-untyped-def]
+    """The value as a type of so many bits keeps it without overflow checks."""
+    if bits == 64:
+        return value
+    shift = np.int64(64 - bits)
+    return (value << shift) >> shift
+
+
+@inline_kernel
+def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+    """Distinct values among the rows so far, by comparing each with those before it."""
+    first = row - depth
+    real = conditions.total[which] == _DISTINCT_REAL
+    count = 0
+    for i in range(depth + 1):
+        label_i = label if i == depth else conditions.label_of_state[work.node[i + 1]]
+        column = conditions.total_column[which, label_i]
+        if column < 0 or not is_valid(conditions, column, first + i):
+            continue
+        place = conditions.place[column]
+        fresh = True
+        for j in range(i):
+            other = conditions.total_column[which, conditions.label_of_state[work.node[j + 1]]]
+            if other < 0 or not is_valid(conditions, other, first + j):
+                continue
+            at = conditions.place[other]
+            if real:
+                same = real_equal(conditions.real[place, first + i], conditions.real[at, first + j])
+            else:
+                same = conditions.whole[place, first + i] == conditions.whole[at, first + j]
+            if same:
+                fresh = False
+                break
+        if fresh:
+            count += 1
+    return count
+
+
+@inline_kernel
+def math_function(which, value):  # type: ignore[no-untyped-def]
+    """One of opcodes.MATH_FUNCTIONS; outside its domain NaN, as in Spark (ln and log10 give NULL: see `check`)."""
+    if which == 0:
+        return math.sqrt(value) if value >= 0 else np.nan
+    if which == 1:
+        return math.exp(value)
+    if which == 2:
+        return math.log(value)
+    if which == 3:
+        return math.log10(value)
+    if which == 4:
+        return math.sin(value)
+    if which == 5:
+        return math.cos(value)
+    if which == 6:
+        return math.tan(value)
+    if which == 7:
+        return math.asin(value) if -1 <= value <= 1 else np.nan
+    if which == 8:
+        return math.acos(value) if -1 <= value <= 1 else np.nan
+    return math.atan(value)
+
+
+@inline_kernel
+def target_row(register, shift, row, depth, key_first, key_end, work):  # type: ignore[no-untyped-def]
+    """The row that an instruction reads, or -1."""
+    at = row
+    if register != HERE:
+        at = work.registers[depth + 1, register]
+        if at < 0:
+            return np.int64(-1)
+    at += shift
+    if at < key_first or at >= key_end:
+        return np.int64(-1)
+    return at
+
+
+@inline_kernel
+def add_whole(left, right):  # type: ignore[no-untyped-def]
+    """The sum, and whether it left int64. Checked before adding: compiled code may drop a check afterwards."""
+    bad = (right > 0 and left > _LARGEST - right) or (right < 0 and left < _SMALLEST - right)
+    return left + right, bad
+
+
+@inline_kernel
+def multiply_whole(left, right):  # type: ignore[no-untyped-def]
+    """The product, and whether it left int64."""
+    if left == 0 or right == 0:
+        return np.int64(0), False
+    if (left == -1 and right == _SMALLEST) or (right == -1 and left == _SMALLEST):
+        return np.int64(0), True
+    product = left * right
+    return product, product // right != left or product % right != 0
+
+
+@inline_kernel
+def label_rank(register, shift, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+    """The rank of the name of the variable at a row of the match so far; -1 elsewhere."""
+    at = target_row(register, shift, row, depth, key_first, key_end, work)
+    place = at - (row - depth)
+    if at < 0 or place < 0 or place > depth:
+        return np.int64(-1)
+    found = label if place == depth else conditions.label_of_state[work.node[place + 1]]
+    return conditions.label_rank[found]
+
+
+@inline_kernel
+def check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+    """The condition of the state, for this row under this label: 1 TRUE, 0 FALSE or NULL, negative an error."""
+    which = conditions.condition_of_state[state]
+    if which < 0:
+        return 1
+    real, whole, null = work.stack, work.stack_whole, work.stack_null
+    code = conditions.code
+    top = -1
+    at = conditions.entry[which]
+    end = conditions.entry[which + 1]
+    while at < end:
+        op, a, b, c = code[at, 0], code[at, 1], code[at, 2], code[at, 3]
+        at += 1
+        if op < 20:  # push
+            top += 1
+            null[top] = False
+            if op == _LOAD_REAL or op == _LOAD_WHOLE:
+                source = target_row(b, c, row, depth, key_first, key_end, work)
+                if source < 0 or not is_valid(conditions, a, source):
+                    null[top] = True
+                elif op == _LOAD_REAL:
+                    real[top] = conditions.real[conditions.place[a], source]
+                else:
+                    whole[top] = conditions.whole[conditions.place[a], source]
+            elif op == _WHOLE:
+                whole[top] = a
+            elif op == _REAL:
+                real[top] = conditions.reals[a]
+            elif op == _TEXT:
+                whole[top] = conditions.texts[a]
+            elif op == _NULL:
+                null[top] = True
+            elif op == _PRESENT:
+                whole[top] = 1
+                null[top] = target_row(b, c, row, depth, key_first, key_end, work) < 0
+            elif op == _LABEL:
+                rank = label_rank(b, c, label, row, depth, key_first, key_end, work, conditions)
+                whole[top] = rank
+                null[top] = rank < 0
+            elif op == _NUMBER:
+                whole[top] = number
+            elif op == _TOTAL_WHOLE:
+                whole[top] = work.whole[depth + 1, a]
+                null[top] = b >= 0 and work.whole[depth + 1, b] == 0
+            elif op == _TOTAL_REAL:
+                real[top] = work.real[depth + 1, a]
+                null[top] = b >= 0 and work.whole[depth + 1, b] == 0
+            else:
+                whole[top] = count_distinct(a, label, row, depth, work, conditions)
+        elif op >= 80:  # control
+            if op == _JUMP:
+                at = a
+            elif op == _JUMP_UNLESS_TRUE:
+                if null[top] or whole[top] == 0:
+                    at = a
+                top -= 1
+            elif op == _JUMP_IF_FALSE:
+                if not null[top] and whole[top] == 0:
+                    at = a
+            elif op == _JUMP_IF_TRUE:
+                if not null[top] and whole[top] != 0:
+                    at = a
+            elif op == _JUMP_UNLESS_NULL:
+                if not null[top]:
+                    at = a
+            else:
+                top -= 1
+        elif op >= 60:  # comparisons and logic
+            if op >= 73 or op == _NOT:
+                if op == _NOT:
+                    whole[top] = 1 - whole[top]
+                elif op == _IS_NULL:
+                    whole[top] = 1 if null[top] else 0
+                    null[top] = False
+                elif op == _IS_TRUE:
+                    whole[top] = 1 if not null[top] and whole[top] != 0 else 0
+                    null[top] = False
+                else:
+                    whole[top] = 1 if not null[top] and whole[top] == 0 else 0
+                    null[top] = False
+            else:
+                top -= 1
+                left, right = top, top + 1
+                either = null[left] or null[right]
+                holds = False
+                if op == _AND:
+                    false = (not null[left] and whole[left] == 0) or (not null[right] and whole[right] == 0)
+                    holds = not false
+                    either = either and not false
+                elif op == _OR:
+                    holds = (not null[left] and whole[left] != 0) or (not null[right] and whole[right] != 0)
+                    either = either and not holds
+                elif op == _SAME or op == _SAME_REAL:
+                    if either:
+                        holds = null[left] and null[right]
+                    elif op == _SAME:
+                        holds = whole[left] == whole[right]
+                    else:
+                        holds = real_equal(real[left], real[right])
+                    either = False
+                elif not either:
+                    if op == _LESS_REAL:
+                        holds = real_less(real[left], real[right])
+                    elif op == _LESS:
+                        holds = whole[left] < whole[right]
+                    elif op == _LESS_EQUAL_REAL:
+                        holds = not real_less(real[right], real[left])
+                    elif op == _LESS_EQUAL:
+                        holds = whole[left] <= whole[right]
+                    elif op == _EQUAL_REAL:
+                        holds = real_equal(real[left], real[right])
+                    else:
+                        holds = whole[left] == whole[right]
+                whole[left] = 1 if holds else 0
+                null[left] = either
+        elif op in (_TO_REAL, _TO_FLOAT, _RESCALE, _NEGATE, _ABSOLUTE, _NEGATE_REAL, _ABSOLUTE_REAL, _MATH):
+            if null[top]:
+                continue
+            if op == _TO_REAL:
+                real[top] = whole[top] / 10.0**a if a > 0 else float(whole[top])
+            elif op == _TO_FLOAT:
+                real[top] = np.float64(np.float32(real[top]))
+            elif op == _RESCALE:
+                product, bad = multiply_whole(whole[top], a)
+                if bad:
+                    return OVERFLOW
+                whole[top] = product
+            elif op == _NEGATE or op == _ABSOLUTE:
+                if op == _NEGATE or whole[top] < 0:
+                    if a > 0 and (whole[top] == _SMALLEST or not fits(-whole[top], a)):
+                        return OVERFLOW
+                    whole[top] = wrapped(-whole[top], abs(a))
+            elif op == _NEGATE_REAL:
+                real[top] = -real[top]
+            elif op == _ABSOLUTE_REAL:
+                real[top] = abs(real[top])
+            elif (a == 2 or a == 3) and real[top] <= 0:
+                null[top] = True
+            else:
+                real[top] = math_function(a, real[top])
+        else:  # arithmetic on two values
+            top -= 1
+            left, right = top, top + 1
+            if null[left] or null[right]:
+                null[left] = True
+                continue
+            if op >= 40:
+                if op == _ADD_REAL:
+                    real[left] = real[left] + real[right]
+                elif op == _SUBTRACT_REAL:
+                    real[left] = real[left] - real[right]
+                elif op == _MULTIPLY_REAL:
+                    real[left] = real[left] * real[right]
+                elif op == _POWER:
+                    real[left] = real[left] ** real[right]
+                elif real[right] == 0:
+                    if b:
+                        return DIVIDE_BY_ZERO
+                    null[left] = True
+                elif op == _DIVIDE_REAL:
+                    real[left] = real[left] / real[right]
+                else:
+                    real[left] = np.fmod(real[left], real[right])
+                continue
+            x, y = whole[left], whole[right]
+            bad = False
+            value = np.int64(0)
+            if op == _ADD:
+                value, bad = add_whole(x, y)
+            elif op == _SUBTRACT:
+                if y == _SMALLEST:
+                    value, bad = x - y, x >= 0
+                else:
+                    value, bad = add_whole(x, -y)
+            elif op == _MULTIPLY:
+                value, bad = multiply_whole(x, y)
+                if bad and a < 0:
+                    value = x * y
+            elif op == _AVERAGE:
+                value, bad = multiply_whole(x, a * 2)
+                if not bad:  # HALF_UP, away from zero
+                    magnitude = abs(value) // y
+                    magnitude = (magnitude + 1) // 2
+                    value = magnitude if x >= 0 else -magnitude
+            elif y == 0:
+                if b:
+                    return DIVIDE_BY_ZERO
+                null[left] = True
+                continue
+            elif op == _DIVIDE:
+                if x == _SMALLEST and y == -1:
+                    value, bad = x, True
+                else:
+                    value = abs(x) // abs(y)
+                    value = value if (x < 0) == (y < 0) else -value
+            else:
+                value = abs(x) % abs(y) if x != _SMALLEST else np.int64(0)
+                value = -value if x < 0 else value
+            if a > 0 and (bad or not fits(value, a)):
+                return OVERFLOW
+            whole[left] = wrapped(value, 64 if a == 0 else abs(a)) if op != _AVERAGE else value
+    return 1 if not null[0] and whole[0] != 0 else 0

@@ -1,0 +1,108 @@
+"""The small instruction set for conditions over the run: what the interpreter runs and the generator writes out.
+
+An instruction is four integers: the operation and a, b, c. Values live on a stack; each is whole (int64: integers,
+booleans, dates, timestamps, durations, unscaled decimals, ranks of texts) or real (float64), or NULL.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Op(IntEnum):
+    # push
+    WHOLE = 0  # a: the value
+    REAL = 1  # a: place in the real constants
+    TEXT = 2  # a: place in the text constants; pushes the rank of the text
+    NULL = 3
+    LOAD_WHOLE = 4  # a: column, b: register or HERE, c: shift
+    LOAD_REAL = 5
+    PRESENT = 6  # b, c as above: TRUE if there is such a row, else NULL
+    LABEL = 7  # b, c as above: the rank of the variable's name
+    NUMBER = 8  # MATCH_NUMBER()
+    TOTAL_WHOLE = 9  # a: accumulator, b: the accumulator that counts its values, or -1: never NULL
+    TOTAL_REAL = 10
+    DISTINCT = 11  # a: place in the accumulator table: count of distinct values so far
+    # convert
+    TO_REAL = 20  # a: decimal scale
+    TO_FLOAT = 21  # round to float32
+    RESCALE = 22  # a: power of ten to multiply with
+    # whole numbers; a: bits of the result type, overflow beyond them is an error (a negative: wraps around)
+    ADD = 30
+    SUBTRACT = 31
+    MULTIPLY = 32
+    NEGATE = 33
+    ABSOLUTE = 34
+    DIVIDE = 35  # towards zero; b: 1 when a zero divisor is an error
+    MODULO = 36
+    AVERAGE = 37  # decimal average: a: extra digits; takes total and count
+    # real numbers
+    ADD_REAL = 40
+    SUBTRACT_REAL = 41
+    MULTIPLY_REAL = 42
+    NEGATE_REAL = 43
+    ABSOLUTE_REAL = 44
+    DIVIDE_REAL = 45  # b: 1 when a zero divisor is an error
+    MODULO_REAL = 46
+    POWER = 47
+    MATH = 48  # a: number of the function in MATH_FUNCTIONS
+    # compare; NULL if either is
+    LESS = 60
+    LESS_EQUAL = 61
+    EQUAL = 62
+    LESS_REAL = 63
+    LESS_EQUAL_REAL = 64
+    EQUAL_REAL = 65
+    SAME = 66  # <=>
+    SAME_REAL = 67
+    # logic
+    NOT = 70
+    AND = 71
+    OR = 72
+    IS_NULL = 73
+    IS_TRUE = 74
+    IS_FALSE = 75
+    # control; a: where to go
+    JUMP = 80
+    JUMP_UNLESS_TRUE = 81  # takes the value
+    JUMP_IF_FALSE = 82  # leaves the value
+    JUMP_IF_TRUE = 83
+    JUMP_UNLESS_NULL = 84
+    POP = 85
+
+
+HERE = -1
+"""In place of a register: the row being tried."""
+
+MATH_FUNCTIONS = ("sqrt", "exp", "ln", "log10", "sin", "cos", "tan", "asin", "acos", "atan")
+
+# What a condition may fail with, as the negative verdict of `check`.
+DIVIDE_BY_ZERO, OVERFLOW, TOO_WIDE = -1, -2, -3
+
+MAX_STACK = 60
+
+
+class Keep(IntEnum):
+    """How a register keeps a row number while rows are consumed; `source` is another register or a column."""
+
+    LAST = 0
+    LAST_BEFORE = 1  # what `source` held before
+    FIRST = 2
+    FIRST_AFTER = 3  # the first row after `source` was set
+    LEAST_WHOLE = 4  # the row with the least value of column `source`
+    MOST_WHOLE = 5
+    LEAST_REAL = 6
+    MOST_REAL = 7
+
+
+class Total(IntEnum):
+    """How an accumulator grows by a row; the column may differ by label (-1: the row doesn't count)."""
+
+    ROWS = 0
+    VALUES_WHOLE = 1  # how many aren't NULL
+    VALUES_REAL = 2
+    SUM_WHOLE = 3
+    SUM_REAL = 4
+    TRUE_VALUES = 5
+    DISTINCT_WHOLE = 6  # nothing is kept: counted on demand
+    DISTINCT_REAL = 7

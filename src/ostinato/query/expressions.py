@@ -1,0 +1,318 @@
+"""Expressions of DEFINE and MEASURES: the syntax as written, and the leaves that binding puts into it.
+
+What the parser gives holds `Literal`, `ColumnRef`, `Call` and the other syntax nodes. Binding
+(`language/binding.py`) replaces every reference to rows of the match by a `Navigation` or an `Aggregate`; below those,
+`Column` stands for a plain column of the one row in question.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+
+from ostinato.errors import Span
+
+
+def _no_span() -> Span | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier as written, without its quotes."""
+
+    text: str
+    quoted: bool = False
+
+    @property
+    def folded(self) -> str:
+        """The canonical case of a pattern variable: upper unless quoted."""
+        return self.text if self.quoted else self.text.upper()
+
+
+# --- syntax -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal as written: `1.5`, `'it''s'`, `DATE '2020-01-01'`, `INTERVAL '5' MINUTE`, `TRUE`, `NULL`.
+
+    `kind` is one of number, string, boolean, null, date, timestamp, timestamp_ntz, timestamp_ltz, interval, binary.
+    """
+
+    kind: str
+    text: str
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """`price`, `A.price`, `address.city`, `A.address.city`: not yet known which part is what."""
+
+    parts: tuple[Name, ...]
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """`*` or `A.*`, inside COUNT only."""
+
+    qualifier: Name | None = None
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function call; `semantics` is RUNNING or FINAL where written. `name` is lower case."""
+
+    name: str
+    args: tuple[Expr, ...] = ()
+    distinct: bool = False
+    semantics: str | None = None
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator or a keyword form with its operands.
+
+    `op` is one of: + - * / % div || & | ^ ~ << >> >>> neg pos = <> < <= > >= <=> and or not, `is null`, `is true`,
+    `is false`, `is unknown`, `is distinct from`, `in`, `between`, `like`, `ilike`, `rlike` (an ESCAPE is a further
+    operand). Negated keyword forms are a `not` around the plain one.
+    """
+
+    op: str
+    args: tuple[Expr, ...]
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """CASE [operand] WHEN condition THEN value ... [ELSE default] END."""
+
+    operand: Expr | None
+    branches: tuple[tuple[Expr, Expr], ...]
+    default: Expr | None
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """CAST(value AS type), TRY_CAST and `value::type`; the type as written."""
+
+    value: Expr
+    type_text: str
+    attempt: bool = False
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """EXTRACT(unit FROM source)."""
+
+    unit: str
+    source: Expr
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscript:
+    """`base[index]`."""
+
+    base: Expr
+    index: Expr
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`base.name` where base isn't a plain reference."""
+
+    base: Expr
+    name: Name
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """`x -> body` or `(x, y) -> body`; the parameters hide columns of the same name."""
+
+    parameters: tuple[Name, ...]
+    body: Expr
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A use of a lambda's parameter."""
+
+    name: Name
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+# --- what binding puts in ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the row in question, by its real name in the input."""
+
+    name: str
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RowClassifier:
+    """The variable that the row in question was matched to; NULL outside the match."""
+
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchNumber:
+    """MATCH_NUMBER()."""
+
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+class Anchor(enum.Enum):
+    """Which end of the rows of a variable a navigation counts from."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
+RowSet = frozenset[str] | None
+"""The primary variables whose rows count; None stands for every row of the match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Navigation:
+    """`operand` at one row: the `skip`-th from the `anchor` among `rows`, then `shift` rows further in the partition.
+
+    `PREV(LAST(A.x, 2), 1)` is Navigation(Column x, {A}, LAST, skip=2, shift=-1). A bare `x` is LAST, 0, 0 over all
+    rows. `final` counts the rows of the whole match, otherwise those up to the current row.
+    """
+
+    operand: Expr
+    rows: RowSet
+    anchor: Anchor
+    skip: int = 0
+    shift: int = 0
+    final: bool = False
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`name(args)` over the rows of the match that belong to `rows`; no args means count(*)."""
+
+    name: str
+    args: tuple[Expr, ...]
+    rows: RowSet
+    distinct: bool = False
+    final: bool = False
+    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+
+
+Expr = (
+    Literal
+    | ColumnRef
+    | Star
+    | Call
+    | Operator
+    | Case
+    | Cast
+    | Extract
+    | Subscript
+    | Field
+    | Lambda
+    | Parameter
+    | Column
+    | RowClassifier
+    | MatchNumber
+    | Navigation
+    | Aggregate
+)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct sub-expressions, left to right."""
+    match expr:
+        case Call(args=args) | Operator(args=args) | Aggregate(args=args):
+            return args
+        case Case(operand, branches, default):
+            inner = [part for branch in branches for part in branch]
+            return tuple(part for part in (operand, *inner, default) if part is not None)
+        case Cast(value=value):
+            return (value,)
+        case Extract(source=source):
+            return (source,)
+        case Subscript(base, index):
+            return (base, index)
+        case Field(base=base):
+            return (base,)
+        case Lambda(body=body):
+            return (body,)
+        case Navigation(operand=operand):
+            return (operand,)
+        case _:
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The node and all below it, left to right."""
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(children(node)))
+
+
+def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The same node with `change` applied to its direct sub-expressions."""
+    match expr:
+        case Call(args=args) | Operator(args=args) | Aggregate(args=args):
+            return replace(expr, args=tuple(change(arg) for arg in args))
+        case Case(operand, branches, default):
+            return replace(
+                expr,
+                operand=None if operand is None else change(operand),
+                branches=tuple((change(when), change(then)) for when, then in branches),
+                default=None if default is None else change(default),
+            )
+        case Cast(value=value):
+            return replace(expr, value=change(value))
+        case Extract(source=source):
+            return replace(expr, source=change(source))
+        case Subscript(base, index):
+            return replace(expr, base=change(base), index=change(index))
+        case Field(base=base):
+            return replace(expr, base=change(base))
+        case Lambda(body=body):
+            return replace(expr, body=change(body))
+        case Navigation(operand=operand):
+            return replace(expr, operand=change(operand))
+        case _:
+            return expr
+
+
+def span_of(expr: Expr) -> Span | None:
+    """Where the expression stands in the text, if it came from one."""
+    if any(part.name == "span" for part in fields(expr)):
+        return expr.span
+    return None
+
+
+def string_literal(text: str) -> Literal:
+    """The text as a literal that every reader of ours takes back."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return Literal("string", f"'{escaped}'")
+
+
+def with_label(operand: Expr, label: Expr) -> Expr:
+    """An expression over one row with its CLASSIFIER() filled in."""
+    if isinstance(operand, RowClassifier):
+        return label
+    return rebuild(operand, lambda part: with_label(part, label))

@@ -1,0 +1,116 @@
+"""Name and the arguments of every row -> one value, by Spark's rules for aggregates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
+
+from ostinato.reference.ordering import compare, compare_nullable
+from ostinato.reference.scalar import operate
+
+AGGREGATES = frozenset(
+    {"count", "sum", "avg", "mean", "min", "max", "min_by", "max_by", "array_agg", "collect_list"}
+    | {"count_if", "bool_and", "every", "bool_or", "some", "any"}
+    | {"stddev", "std", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"}
+)
+
+
+def aggregate(name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ansi: bool) -> object:
+    """The aggregate over the arguments of the rows, in row order. Rows without arguments are those of count(*).
+
+    >>> aggregate("sum", [(1,), (None,), (3,)], distinct=False, ansi=True)
+    4
+    """
+    if name in ("min_by", "max_by"):
+        return _by_extreme(rows, sign=1 if name == "min_by" else -1)
+    # NULLs take no part in any of the others; count(x, y) counts the rows in which neither is NULL.
+    rows = [row for row in rows if not any(value is None for value in row)]
+    if distinct:
+        rows = _distinct(rows)
+    if name == "count":
+        return len(rows)
+    values: list[Any] = [row[0] for row in rows]
+    match name:
+        case "array_agg" | "collect_list":
+            return values
+        case "count_if":
+            return sum(1 for value in values if value)
+        case "bool_and" | "every":
+            return all(values) if values else None
+        case "bool_or" | "some" | "any":
+            return any(values) if values else None
+        case "min":
+            return _extreme(values, sign=1)
+        case "max":
+            return _extreme(values, sign=-1)
+        case "sum":
+            return _sum(values, ansi)
+        case "avg" | "mean":
+            return _average(values, ansi)
+        case "stddev" | "std" | "stddev_samp" | "variance" | "var_samp":
+            return _spread(values, freedom=len(values) - 1, root=name.startswith("std"))
+        case "stddev_pop" | "var_pop":
+            return _spread(values, freedom=len(values), root=name.startswith("std"))
+        case _:
+            raise NotImplementedError(f"aggregate {name}")
+
+
+def _distinct(rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    kept: list[tuple[object, ...]] = []
+    for row in rows:
+        if not any(compare(row, other) == 0 for other in kept):
+            kept.append(row)
+    return kept
+
+
+def _extreme(values: Sequence[object], sign: int) -> object:
+    best: object = None
+    for value in values:
+        if best is None or sign * compare(value, best) < 0:
+            best = value
+    return best
+
+
+def _by_extreme(rows: Sequence[tuple[object, ...]], sign: int) -> object:
+    """The first argument of the row whose second is least (sign 1) or greatest; of equal ones Spark keeps the last."""
+    best: tuple[object, ...] | None = None
+    for row in rows:
+        if row[1] is not None and (best is None or sign * compare_nullable(row[1], best[1]) <= 0):
+            best = row
+    return None if best is None else best[0]
+
+
+def _sum(values: Sequence[Any], ansi: bool) -> Any:
+    total: Any = None
+    for value in values:
+        total = value if total is None else operate("+", (total, value), ansi)
+    return total
+
+
+def _average(values: Sequence[Any], ansi: bool) -> Any:
+    if not values:
+        return None
+    if isinstance(values[0], Decimal):
+        with localcontext() as context:
+            context.prec = 60
+            mean: Decimal = sum(values, Decimal(0)) / len(values)
+            # Spark gives an average four more digits behind the point than its argument has.
+            finest = min(int(value.as_tuple().exponent) for value in values)
+            return mean.quantize(Decimal(1).scaleb(finest - 4), rounding=ROUND_HALF_UP)
+    if isinstance(values[0], int):
+        values = [float(value) for value in values]
+    return _sum(values, ansi) / len(values)
+
+
+def _spread(values: Sequence[Any], freedom: int, root: bool) -> float | None:
+    """Variance or standard deviation, updated value by value as Spark does; NULL for less values than it needs."""
+    if freedom < 1:
+        return None
+    mean = squares = 0.0
+    for count, value in enumerate(map(float, values), start=1):
+        delta = value - mean
+        mean += delta / count
+        squares += delta * (delta - delta / count)
+    return math.sqrt(squares / freedom) if root else squares / freedom

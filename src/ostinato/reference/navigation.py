@@ -1,0 +1,257 @@
+"""Expression and a place in a match -> value: which rows count, which row is meant, and the value there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    ColumnRef,
+    Expr,
+    Field,
+    Literal,
+    Name,
+    Operator,
+    Star,
+    Subscript,
+    children,
+)
+from ostinato.reference.aggregates import AGGREGATES, aggregate
+from ostinato.reference.literals import literal_value
+from ostinato.reference.ordering import Row, compare
+from ostinato.reference.preferment import Path
+from ostinato.reference.scalar import call, cast, operate
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What names mean: the columns, and for each variable or union variable the primary variables it stands for."""
+
+    columns: tuple[str, ...]
+    variables: Mapping[str, frozenset[str]]
+    ansi: bool
+
+    def column(self, name: Name) -> str:
+        """The real name of the column; upper and lower case are the same unless only they tell columns apart."""
+        if name.text in self.columns:
+            return name.text
+        for column in self.columns:
+            if column.lower() == name.text.lower():
+                return column
+        raise QueryError("UNKNOWN_COLUMN", f"there is no column '{name.text}'")
+
+    def qualifier(self, parts: Sequence[Name]) -> str | None:
+        """The variable that a reference starts with, if it does: `A` of `A.price`, nothing of `price`."""
+        return parts[0].folded if len(parts) > 1 and parts[0].folded in self.variables else None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One row of a match, seen from which an expression is evaluated.
+
+    The match starts at row `start` of the partition and has one label a row; RUNNING sees the first `seen` of them.
+    While a condition is tested, the labels end with the tentative one of the row in question.
+    """
+
+    scope: Scope
+    partition: Sequence[Row]
+    start: int
+    labels: Path
+    seen: int
+    match_number: int | None
+
+    def positions(self, variable: str | None, final: bool) -> list[int]:
+        """The rows, by their place in the partition, of a variable or of the whole match."""
+        labels = self.labels if final else self.labels[: self.seen]
+        wanted = None if variable is None else self.scope.variables[variable]
+        return [self.start + i for i, label in enumerate(labels) if wanted is None or label.variable in wanted]
+
+    def classifier(self, position: int) -> str | None:
+        """The variable that the row was matched to; none outside the match or, in a condition, beyond this row."""
+        offset = position - self.start
+        return self.labels[offset].variable if 0 <= offset < len(self.labels) else None
+
+
+def evaluate(expr: Expr, place: Place) -> object:
+    """The value of an expression of DEFINE or MEASURES."""
+    match expr:
+        case ColumnRef() | Call(name="classifier"):
+            return _at_row(expr, _navigated(expr, place), place)  # a bare reference means RUNNING LAST
+        case Call(name="first" | "last" | "prev" | "next"):
+            return _at_row(_operand(expr), _navigated(expr, place), place)
+        case Call(name=name, args=args, distinct=distinct) if name in AGGREGATES:
+            rows = place.positions(_variable_of(args, place.scope), final=_is_final(expr))
+            operands = [arg for arg in args if not isinstance(arg, Star)]
+            values = [tuple(_at_row(operand, row, place) for operand in operands) for row in rows]
+            return aggregate(name, values, distinct, place.scope.ansi)
+        case _:
+            return _around(expr, place, row=None)
+
+
+def _is_final(expr: Call) -> bool:
+    return (expr.semantics or "").lower() == "final"
+
+
+def _operand(expr: Call) -> Expr:
+    inner = expr.args[0]
+    return inner.args[0] if isinstance(inner, Call) and inner.name in ("first", "last") else inner
+
+
+def _navigated(expr: Expr, place: Place) -> int | None:
+    """The row of the partition that a navigation arrives at, or None."""
+    if isinstance(expr, Call) and expr.name in ("prev", "next"):
+        base = _navigated(expr.args[0], place)
+        step = _offset(expr, place, default=1)
+        arrived = None if base is None else base + (step if expr.name == "next" else -step)
+        return arrived if arrived is not None and 0 <= arrived < len(place.partition) else None
+    if isinstance(expr, Call) and expr.name in ("first", "last"):
+        rows = place.positions(_variable_of(expr.args[:1], place.scope), final=_is_final(expr))
+        skip = _offset(expr, place, default=0)
+        if skip >= len(rows):
+            return None
+        return rows[skip] if expr.name == "first" else rows[-1 - skip]
+    rows = place.positions(_variable_of((expr,), place.scope), final=False)
+    return rows[-1] if rows else None
+
+
+def _offset(expr: Call, place: Place, default: int) -> int:
+    if len(expr.args) < 2:
+        return default
+    offset = evaluate(expr.args[1], place)
+    if not isinstance(offset, int) or offset < 0:
+        raise QueryError("INVALID_NAVIGATION", f"{expr.name.upper()} takes a whole number of rows, not {offset!r}")
+    return offset
+
+
+def _variable_of(exprs: Sequence[Expr], scope: Scope) -> str | None:
+    """The one variable whose rows the expressions speak of; None stands for every row of the match."""
+    found: set[str | None] = set()
+    waiting = list(exprs)
+    while waiting:
+        expr = waiting.pop()
+        match expr:
+            case ColumnRef(parts):
+                found.add(scope.qualifier(parts))
+            case Star(qualifier):
+                found.add(None if qualifier is None else qualifier.folded)
+            case Call(name="classifier", args=args):
+                found.add(_classified(args))
+            case _:
+                waiting.extend(children(expr))
+    if len(found) > 1:
+        raise QueryError("MIXED_VARIABLES", "one navigation or aggregate speaks of the rows of one variable")
+    return found.pop() if found else None
+
+
+def _classified(args: Sequence[Expr]) -> str | None:
+    """The variable of CLASSIFIER(variable)."""
+    if not args:
+        return None
+    if isinstance(args[0], ColumnRef) and len(args[0].parts) == 1:
+        return args[0].parts[0].folded
+    raise QueryError("INVALID_NAVIGATION", "CLASSIFIER takes a pattern variable")
+
+
+def _at_row(expr: Expr, row: int | None, place: Place) -> object:
+    """The operand of a navigation or an aggregate, at the one row it was taken to; NULL where there is no such row."""
+    if row is None:
+        return None
+    match expr:
+        case ColumnRef(parts):
+            parts = parts[1:] if place.scope.qualifier(parts) is not None else parts
+            value: object = place.partition[row][place.scope.column(parts[0])]
+            for part in parts[1:]:
+                value = _struct_field(value, part)
+            return value
+        case Call(name="classifier"):
+            return place.classifier(row)
+        case Call(name="first" | "last" | "prev" | "next"):
+            raise QueryError("INVALID_NAVIGATION", "only FIRST and LAST may stand inside PREV and NEXT, directly")
+        case Call(name=name) if name in AGGREGATES:
+            raise QueryError("NESTED_AGGREGATE", "an aggregate can't stand inside a navigation or an aggregate")
+        case _:
+            return _around(expr, place, row)
+
+
+def _struct_field(value: object, name: Name) -> object:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise NotImplementedError(f"field {name.text} of {value!r}")
+    for key, held in value.items():
+        if str(key).lower() == name.text.lower():
+            return held
+    raise QueryError("UNKNOWN_FIELD", f"there is no field '{name.text}'")
+
+
+def _around(expr: Expr, place: Place, row: int | None) -> object:
+    """What stands around references: the same whether its parts are at one row (`row`) or each where it points to."""
+
+    def inner(part: Expr) -> object:
+        return evaluate(part, place) if row is None else _at_row(part, row, place)
+
+    ansi = place.scope.ansi
+    match expr:
+        case Literal():
+            return literal_value(expr)
+        case Call(name="match_number"):
+            return place.match_number
+        case Operator(op="and", args=args):
+            return _decided(args, inner, by=False)
+        case Operator(op="or", args=args):
+            return _decided(args, inner, by=True)
+        case Operator(op="in", args=(wanted, *options)):
+            return _decided([Operator("=", (wanted, option)) for option in options], inner, by=True)
+        case Operator(op="between", args=(value, low, high)):
+            return _decided([Operator(">=", (value, low)), Operator("<=", (value, high))], inner, by=False)
+        case Operator(op=op, args=args):
+            return operate(op, [inner(arg) for arg in args], ansi)
+        case Case(operand, branches, default):
+            for when, then in branches:
+                if inner(when if operand is None else Operator("=", (operand, when))) is True:
+                    return inner(then)
+            return None if default is None else inner(default)
+        case Call(name="if" | "iff", args=(condition, then, otherwise)):
+            return inner(then) if inner(condition) is True else inner(otherwise)
+        case Call(name="coalesce" | "ifnull" | "nvl", args=args):
+            return next((value for value in map(inner, args) if value is not None), None)
+        case Call(name=name, args=args, distinct=False, semantics=None):
+            return call(name, [inner(arg) for arg in args], ansi)
+        case Cast(value, type_text, attempt):
+            return cast(inner(value), type_text, attempt, ansi)
+        case Field(base, name):
+            return _struct_field(inner(base), name)
+        case Subscript(base, index):
+            return _item(inner(base), inner(index), ansi)
+        case _:
+            raise NotImplementedError(f"expression {expr}")
+
+
+def _decided(parts: Sequence[Expr], inner: Callable[[Expr], object], by: bool) -> bool | None:
+    """AND (decided by a FALSE) or OR (by a TRUE) of the parts, left to right; NULL when only NULLs leave it open."""
+    unknown = False
+    for part in parts:
+        value = inner(part)
+        if value is by:
+            return by
+        unknown = unknown or value is None
+    return None if unknown else not by
+
+
+def _item(base: object, index: object, ansi: bool) -> object:
+    """`array[index]` counted from 0, `map[key]`."""
+    if base is None or index is None:
+        return None
+    if isinstance(base, Mapping):
+        return next((held for key, held in base.items() if compare(key, index) == 0), None)
+    if isinstance(base, list) and isinstance(index, int):
+        if 0 <= index < len(base):
+            return base[index]
+        if ansi:
+            raise MatchError("INVALID_ARRAY_INDEX", f"there is no element {index} in an array of {len(base)}")
+        return None
+    raise NotImplementedError(f"subscript of {base!r}")

@@ -1,0 +1,218 @@
+"""Query and rows -> the rows that MATCH_RECOGNIZE gives, by trying everything the standard's definitions name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.query.expressions import Call, Expr, walk
+from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
+from ostinato.query.pattern import variables
+from ostinato.reference.navigation import Place, Scope, evaluate
+from ostinato.reference.ordering import Row, as_moment, partitions, sort_rows
+from ostinato.reference.preferment import Path, Search, in_preferment_order
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match as found: its first row's place in the partition, and a label for every row."""
+
+    start: int
+    labels: Path
+
+    @property
+    def end(self) -> int:
+        """The place after its last row."""
+        return self.start + len(self.labels)
+
+
+def match_rows(
+    query: MatchRecognize, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, ansi: bool = True
+) -> list[dict[str, object]]:
+    """The output rows of the clause, as parsed, over rows in their order of arrival.
+
+    Every row holds every column. Partitions come in the order of their keys, matches in the order of their numbers,
+    columns in the standard's order.
+    """
+    names = {name: frozenset({name}) for name in variables(query.pattern)}
+    names |= {subset.name: frozenset(subset.members) for subset in query.subsets}
+    scope = Scope(tuple(columns), names, ansi)
+    partition_columns = [scope.column(key.column) for key in query.partition_by]
+    keys = [(scope.column(key.column), key.descending, key.puts_nulls_first) for key in query.order_by]
+    known = {*partition_columns, *(name for name, _, _ in keys)}
+    others = [name for name in columns if name not in known]
+    shown: list[dict[str, object]] = []
+    for members in partitions(rows, partition_columns):
+        layout = Layout(query, scope, sort_rows(members, keys, others))
+        shown.extend(layout.shown())
+    return shown
+
+
+# --- finding matches --------------------------------------------------------------------------------------------------
+
+
+def _candidates(
+    query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int | None
+) -> Iterator[Path]:
+    """Every match that starts at the row, the preferred first; the number is the one that the match would bear."""
+    conditions = {definition.variable: definition.condition for definition in query.definitions}
+
+    def admits(path: Path) -> bool:
+        if query.max_length is not None and len(path) > query.max_length:
+            return False
+        if query.within is not None and not _within(query, scope, rows[start], rows[start + len(path) - 1]):
+            return False
+        condition = conditions.get(path[-1].variable)
+        if condition is None:
+            return True
+        return evaluate(condition, Place(scope, rows, start, path, len(path), number)) is True
+
+    return in_preferment_order(query.pattern, Search(start, len(rows), admits))
+
+
+def _within(query: MatchRecognize, scope: Scope, first: Row, last: Row) -> bool:
+    """Whether the first sort key goes no further than WITHIN from one row to the other; NULL is not within anything."""
+    assert query.within is not None
+    column = scope.column(query.order_by[0].column)
+    begin, end = first[column], last[column]
+    if begin is None or end is None:
+        return False
+    if isinstance(begin, date) and isinstance(end, date):
+        return abs(as_moment(end) - as_moment(begin)) <= query.within  # downwards where the order is descending
+    if isinstance(begin, timedelta) and isinstance(end, timedelta):
+        return abs(end - begin) <= query.within
+    raise NotImplementedError("WITHIN over anything but dates, timestamps and intervals")
+
+
+def _preferred(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> Iterator[Match]:
+    """The standard's matches: the preferred one from a row, then on from where AFTER MATCH SKIP leads."""
+    start, number = 0, 1
+    while start < len(rows):
+        labels = next(_candidates(query, scope, rows, start, number), None)
+        if labels is None:
+            start += 1
+            continue
+        found = Match(start, labels)
+        yield found
+        number += 1
+        start = _next_start(query, scope, found)
+
+
+def _next_start(query: MatchRecognize, scope: Scope, found: Match) -> int:
+    """Where the search goes on; after an empty match always at the next row."""
+    if not found.labels or query.skip.kind is SkipKind.TO_NEXT_ROW:
+        return found.start + 1
+    if query.skip.kind is SkipKind.PAST_LAST_ROW:
+        return found.end
+    assert query.skip.target is not None
+    wanted = scope.variables[query.skip.target]
+    rows = [found.start + i for i, label in enumerate(found.labels) if label.variable in wanted]
+    if not rows:
+        raise MatchError(
+            "SKIP_TARGET_MISSING", f"no row of the match is '{query.skip.target}', to which it should skip"
+        )
+    target = rows[0] if query.skip.kind is SkipKind.TO_FIRST else rows[-1]
+    if target == found.start:
+        raise MatchError(
+            "SKIP_TO_FIRST_ROW", f"'{query.skip.target}' is the first row of the match: skipping to it never ends"
+        )
+    return target
+
+
+def _every(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> list[Match]:
+    """Every match that has a row, from every row and in every labeling, each once."""
+    if any(_asks_match_number(definition.condition) for definition in query.definitions):
+        raise NotImplementedError("MATCH_NUMBER() in DEFINE where matches aren't found one after the other")
+    found: list[Match] = []
+    for start in range(len(rows)):
+        distinct = dict.fromkeys(_candidates(query, scope, rows, start, None))
+        found.extend(Match(start, labels) for labels in distinct if labels)
+    return found
+
+
+def _asks_match_number(condition: Expr) -> bool:
+    return any(isinstance(part, Call) and part.name == "match_number" for part in walk(condition))
+
+
+def find_matches(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> list[Match]:
+    """The matches of one sorted partition, in the order of their numbers, which start with 1."""
+    match query.mode:
+        case MatchMode.PREFERRED:
+            return list(_preferred(query, scope, rows))
+        case MatchMode.ALL:
+            return _every(query, scope, rows)
+        case MatchMode.MAXIMAL:
+            longest: dict[int, Match] = {}
+            for found in _every(query, scope, rows):
+                if found.start not in longest or found.end > longest[found.start].end:
+                    longest[found.start] = found
+            return list(longest.values())
+        case MatchMode.INCREMENTAL:
+            earliest: dict[int, Match] = {}
+            for found in _every(query, scope, rows):  # by their first rows: the first that ends somewhere is longest
+                earliest.setdefault(found.end, found)
+            return sorted(earliest.values(), key=lambda found: found.end)  # as a stream meets them
+
+
+# --- showing them -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is shown of one sorted partition."""
+
+    query: MatchRecognize
+    scope: Scope
+    rows: Sequence[Row]
+
+    def shown(self) -> Iterator[dict[str, object]]:
+        """The rows of the matches in their order and, if asked, the rows of no match in between."""
+        matches = list(enumerate(find_matches(self.query, self.scope, self.rows), start=1))
+        covered = 0
+        for start in range(len(self.rows)):
+            here = [(number, found) for number, found in matches if found.start == start]
+            for number, found in here:
+                yield from self._of_match(found, number)
+                covered = max(covered, found.end)
+            unmatched = not here and start >= covered
+            if unmatched and self.query.output is Output.ALL_ROWS_WITH_UNMATCHED:
+                yield self._arranged(self.rows[start], {measure.name: None for measure in self.query.measures})
+
+    def _of_match(self, found: Match, number: int) -> Iterator[dict[str, object]]:
+        if self.query.output is Output.ONE_ROW:
+            measures = self._measures(found, len(found.labels), number)
+            yield {name: self.rows[found.start][name] for name in self._partition_columns()} | measures
+        elif not found.labels:
+            if self.query.output is not Output.ALL_ROWS_OMIT_EMPTY:
+                yield self._arranged(self._keys_only(self.rows[found.start]), self._measures(found, 0, number))
+        else:
+            for offset, label in enumerate(found.labels):
+                if not label.excluded:
+                    measures = self._measures(found, offset + 1, number)
+                    yield self._arranged(self.rows[found.start + offset], measures)
+
+    def _measures(self, found: Match, seen: int, number: int) -> dict[str, object]:
+        place = Place(self.scope, self.rows, found.start, found.labels, seen, number)
+        return {measure.name: evaluate(measure.expression, place) for measure in self.query.measures}
+
+    def _partition_columns(self) -> list[str]:
+        return [self.scope.column(key.column) for key in self.query.partition_by]
+
+    def _key_columns(self) -> list[str]:
+        ordered = [self.scope.column(key.column) for key in self.query.order_by]
+        return list(dict.fromkeys(self._partition_columns() + ordered))
+
+    def _keys_only(self, row: Row) -> Row:
+        """The row of an empty match: it starts here but holds no row, so only the keys are known."""
+        keys = self._key_columns()
+        return {name: row[name] if name in keys else None for name in self.scope.columns}
+
+    def _arranged(self, row: Row, measures: dict[str, object]) -> dict[str, object]:
+        """Partition columns, order columns, measures, then the remaining columns."""
+        if not {name.lower() for name in measures}.isdisjoint(name.lower() for name in self.scope.columns):
+            raise QueryError("DUPLICATE_COLUMN", "a measure bears the name of a column")
+        keys = self._key_columns()
+        rest = {name: row[name] for name in self.scope.columns if name not in keys}
+        return {name: row[name] for name in keys} | measures | rest

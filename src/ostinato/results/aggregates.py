@@ -1,0 +1,195 @@
+"""Aggregates over the rows of matches, as of every frame: one pass over the rows, whatever the number of frames."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernel_cache import kernel
+from ostinato.results.matches import Frames, Matches
+from ostinato.results.navigation import NO_ROW
+
+
+class Members(NamedTuple):
+    """`counts[path_at[m] + j]` says whether the j-th row of match m counts; `last[f]` how far frame f sees."""
+
+    matches: Matches
+    frames: Frames
+    counts: NDArray[np.bool_]
+    last: NDArray[np.int64]
+
+
+def members(
+    matches: Matches, frames: Frames, member: NDArray[np.bool_] | None, valid: NDArray[np.bool_] | None, *, final: bool
+) -> Members:
+    """The rows of an aggregate: those of its variables whose argument isn't NULL (`valid`, along `label`)."""
+    counts = np.ones(len(matches.label), np.bool_) if member is None else member[matches.label]
+    if valid is not None:
+        counts = counts & valid
+    last = matches.length[frames.match] - 1 if final else frames.at
+    return Members(matches, frames, counts, last)
+
+
+def only_first_of_equals(rows: Members, codes: NDArray[np.int64]) -> Members:
+    """DISTINCT: of rows of one match with equal codes only the first counts."""
+    counts = rows.counts.copy()
+    _drop_repeats(rows.matches.path_at, rows.matches.length, codes, np.full(int(codes.max(initial=-1)) + 1, -1), counts)
+    return rows._replace(counts=counts)
+
+
+@kernel
+def _drop_repeats(path_at, length, codes, seen_in, counts):  # type: ignore[no-untyped-def]
+    for match in range(len(length)):
+        for place in range(path_at[match], path_at[match] + length[match]):
+            if counts[place]:
+                if seen_in[codes[place]] == match:
+                    counts[place] = False
+                seen_in[codes[place]] = match
+
+
+def count(rows: Members) -> NDArray[np.int64]:
+    """How many rows count."""
+    result = np.empty(len(rows.frames.match), np.int64)
+    _count(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, result)
+    return result
+
+
+@kernel
+def _count(path_at, counts, match, last, result):  # type: ignore[no-untyped-def]
+    current, reached, total = -1, 0, 0
+    for frame in range(len(match)):
+        if match[frame] != current:
+            current, reached, total = match[frame], 0, 0
+        while reached <= last[frame]:
+            if counts[path_at[current] + reached]:
+                total += 1
+            reached += 1
+        result[frame] = total
+
+
+def total(rows: Members, values: NDArray[Any]) -> tuple[NDArray[Any], bool]:
+    """The sum of the values (int64 or float64, along `label`), and whether it left int64 somewhere."""
+    result = np.zeros(len(rows.frames.match), values.dtype)
+    args = (rows.matches.path_at, rows.counts, rows.frames.match, rows.last, values, result)
+    if values.dtype == np.float64:
+        _sum_real(*args)
+        return result, False
+    return result, bool(_sum_whole(*args))
+
+
+@kernel
+def _sum_real(path_at, counts, match, last, values, result):  # type: ignore[no-untyped-def]
+    current, reached, total = -1, 0, 0.0
+    for frame in range(len(match)):
+        if match[frame] != current:
+            current, reached, total = match[frame], 0, 0.0
+        while reached <= last[frame]:
+            place = path_at[current] + reached
+            if counts[place]:
+                total += values[place]
+            reached += 1
+        result[frame] = total
+
+
+@kernel
+def _sum_whole(path_at, counts, match, last, values, result):  # type: ignore[no-untyped-def]
+    current, reached, total = -1, 0, np.int64(0)
+    largest, smallest = np.int64(9223372036854775807), np.int64(-9223372036854775808)
+    for frame in range(len(match)):
+        if match[frame] != current:
+            current, reached, total = match[frame], 0, np.int64(0)
+        while reached <= last[frame]:
+            place = path_at[current] + reached
+            if counts[place]:
+                value = values[place]
+                if (value > 0 and total > largest - value) or (value < 0 and total < smallest - value):
+                    return True
+                total += value
+            reached += 1
+        result[frame] = total
+    return False
+
+
+def total_exactly(rows: Members, values: list[int | None]) -> list[int]:
+    """The sum of whole numbers of any size: for decimals beyond 18 digits."""
+    result, current, reached, running = [], -1, 0, 0
+    for match, last in zip(rows.frames.match.tolist(), rows.last.tolist(), strict=True):
+        if match != current:
+            current, reached, running = match, 0, 0
+        while reached <= last:
+            place = int(rows.matches.path_at[match]) + reached
+            value = values[place]
+            if rows.counts[place] and value is not None:
+                running += value
+            reached += 1
+        result.append(running)
+    return result
+
+
+def best_rows(rows: Members, ranks: NDArray[np.int64], *, most: bool) -> NDArray[np.int64]:
+    """The place (along `label`) of the row with the least or the most rank, the last among equals; NO_ROW if none.
+
+    Of equals Spark's min_by and max_by also take the last.
+    """
+    result = np.empty(len(rows.frames.match), np.int64)
+    _best(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, ranks if not most else ~ranks, result)
+    return result
+
+
+@kernel
+def _best(path_at, counts, match, last, ranks, result):  # type: ignore[no-untyped-def]
+    current, reached, best = -1, 0, NO_ROW
+    for frame in range(len(match)):
+        if match[frame] != current:
+            current, reached, best = match[frame], 0, NO_ROW
+        while reached <= last[frame]:
+            place = path_at[current] + reached
+            if counts[place] and (best < 0 or ranks[place] <= ranks[best]):
+                best = place
+            reached += 1
+        result[frame] = best
+
+
+def collected(rows: Members) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For array_agg: offsets of the lists, and the places (along `label`) of their elements."""
+    lengths = count(rows)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.empty(int(offsets[-1]), np.int64)
+    _collect(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, places)
+    return offsets, places
+
+
+@kernel
+def _collect(path_at, counts, match, last, places):  # type: ignore[no-untyped-def]
+    written = 0
+    for frame in range(len(match)):
+        for place in range(path_at[match[frame]], path_at[match[frame]] + last[frame] + 1):
+            if counts[place]:
+                places[written] = place
+                written += 1
+
+
+def spread(rows: Members, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The sum of squared distances from the mean (Welford), and how many values there are."""
+    squares = np.zeros(len(rows.frames.match), np.float64)
+    _spread(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, values, squares)
+    return squares, count(rows)
+
+
+@kernel
+def _spread(path_at, counts, match, last, values, squares):  # type: ignore[no-untyped-def]
+    current, reached, seen, mean, total = -1, 0, 0, 0.0, 0.0
+    for frame in range(len(match)):
+        if match[frame] != current:
+            current, reached, seen, mean, total = match[frame], 0, 0, 0.0, 0.0
+        while reached <= last[frame]:
+            place = path_at[current] + reached
+            if counts[place]:
+                seen += 1
+                step = values[place] - mean
+                mean += step / seen
+                total += step * (values[place] - mean)
+            reached += 1
+        squares[frame] = total

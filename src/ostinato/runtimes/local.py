@@ -1,0 +1,146 @@
+"""`ost.match`: one clause over a table in this process. No JVM; expressions from the evaluator's own subset of Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import QueryError, speaking_of
+from ostinato.language.binding import bind
+from ostinato.planning.plan import MatchPlan, make_plan, slot_name
+from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
+from ostinato.predicates import types as t
+from ostinato.predicates.evaluate import Prepared, prepare
+from ostinato.predicates.typing import type_of
+from ostinato.query.expressions import Column, Expr, span_of
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.task.worker import MATCHED, Batch, Worker
+
+
+def match(
+    query: Any,
+    table: Any,
+    *,
+    max_partial_matches: int = Limits().max_partial_matches,
+    ansi: bool = True,
+    timezone: str = "UTC",
+) -> pa.Table:
+    """The matches of a clause in a table, in this process.
+
+    `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
+    `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
+    Table, a pandas DataFrame or record batches. Expressions may use the functions listed in docs/reference.md.
+    """
+    settings = t.Settings(ansi=ansi, timezone=timezone)
+    asked = as_local_query(query)
+    found = match_table(asked.clause, table, settings=settings, limits=Limits(max_partial_matches))
+    return asked.select(found, settings)
+
+
+def match_table(
+    clause: MatchRecognize, table: Any, *, settings: t.Settings = t.Settings(), limits: Limits = Limits()
+) -> pa.Table:
+    """The rows that the clause gives for a pyarrow Table, a pandas DataFrame or record batches."""
+    arrow = as_table(table, settings)
+    plan = make_plan(bind(clause, arrow.column_names, case_sensitive=settings.case_sensitive))
+    local = _LocalPlan(plan, arrow.schema, settings, limits)
+    with speaking_of(clause.text):
+        return local.run(arrow)
+
+
+def as_table(data: Any, settings: t.Settings) -> pa.Table:
+    """The data as an Arrow table with the types that Spark has; names must be unique."""
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    elif not isinstance(data, pa.Table):
+        if hasattr(data, "__dataframe__") or type(data).__module__.split(".")[0] == "pandas":
+            data = pa.Table.from_pandas(data, preserve_index=False)
+        elif hasattr(data, "__arrow_c_stream__"):
+            data = pa.table(data)
+        elif isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
+            data = _from_batches(list(data))
+        else:
+            raise QueryError(
+                "NOT_A_TABLE",
+                f"expected a pyarrow Table, a pandas DataFrame or record batches, got {type(data).__name__}",
+                hint="Spark DataFrames go to ost.sql or df.transform(ost.match_recognize(...))",
+            )
+    columns = [_plain(column, settings) for column in data.columns]
+    return pa.Table.from_arrays(columns, names=data.column_names)
+
+
+def _from_batches(batches: list[Any]) -> pa.Table:
+    if not batches or not all(isinstance(batch, pa.RecordBatch) for batch in batches):
+        raise QueryError("NOT_A_TABLE", "expected at least one pyarrow RecordBatch")
+    return pa.Table.from_batches(batches)
+
+
+def _plain(column: pa.ChunkedArray, settings: t.Settings) -> pa.Array:
+    """One array of a type that Spark knows."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    wanted = t.normalise(column.type, settings)
+    if wanted != column.type:
+        column = column.cast(wanted)
+    array = column.combine_chunks()
+    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+
+
+class _LocalPlan:
+    """A plan whose row expressions are evaluated here."""
+
+    def __init__(self, plan: MatchPlan, schema: pa.Schema, settings: t.Settings, limits: Limits) -> None:
+        self.plan = plan
+        self.settings = settings
+        self.types = {field.name: field.type for field in schema}
+        with speaking_of(plan.bound.clause.text):
+            self.row_conditions = [self._prepared(condition) for condition in plan.row_conditions]
+            for condition, ready in zip(plan.row_conditions, self.row_conditions, strict=True):
+                check_condition(ready.type, span_of(condition))
+            self.inputs = {item.name: self._prepared(item.expr) for item in plan.inputs if item.is_computed}
+            self.typed: TypedPlan = type_plan(plan, self._input_type, lambda name: self.types[name], settings, limits)
+            slots = {slot_name(i): kind for i, kind in enumerate(self.typed.slot_types)}
+            self.outer = [prepare(expr, _column_types(slots), settings) for expr in plan.outer]
+
+    def _prepared(self, expr: Expr) -> Prepared:
+        return prepare(expr, _column_types(self.types), self.settings)
+
+    def _input_type(self, expr: Expr) -> pa.DataType:
+        return type_of(expr, _column_types(self.types), self.settings)
+
+    def run(self, table: pa.Table) -> pa.Table:
+        count = table.num_rows
+        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+        columns = {
+            name: (pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type))
+            if isinstance(array, pa.ChunkedArray)
+            else array
+            for name, array in columns.items()
+        }
+        leaf = _column_values(columns)
+        arrays = {**columns, **{name: ready.evaluate(leaf, count) for name, ready in self.inputs.items()}}
+        masks = [condition.mask(leaf, count) for condition in self.row_conditions]
+        found = Worker(self.typed).run(Batch(count, arrays, masks))
+        return self._measured(found)
+
+    def _measured(self, found: dict[str, pa.Array]) -> pa.Table:
+        """The measures around what matching gave."""
+        bound = self.plan.bound
+        count = len(next(iter(found.values()), []))
+        matched = found.get(MATCHED)
+        result = {name: found[name] for name in self.plan.shown}
+        for measure, ready in zip(bound.measures, self.outer, strict=True):
+            values = ready.evaluate(_column_values(found), count)
+            result[measure.name] = values if matched is None else pc.if_else(matched, values, pa.scalar(None, values.type))
+        return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
+
+
+def _column_types(types: dict[str, pa.DataType]) -> Any:
+    return lambda node: types.get(node.name) if isinstance(node, Column) else None
+
+
+def _column_values(arrays: dict[str, pa.Array]) -> Any:
+    return lambda node: arrays.get(node.name) if isinstance(node, Column) else None

@@ -1,0 +1,122 @@
+"""One aggregate of a measure -> its values for all output rows, by Spark's rules for types and NULLs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.events.ordering import OrderKey, sortable
+from ostinato.predicates import types as t
+from ostinato.predicates.decimals import as_double, divided_half_up
+from ostinato.predicates.vectors import Vector, to_arrow
+from ostinato.query.expressions import Aggregate
+from ostinato.results import aggregates as agg
+from ostinato.results.matches import Frames, Matches
+
+
+def aggregate_array(
+    slot: Aggregate,
+    kind: pa.DataType,
+    matches: Matches,
+    frames: Frames,
+    member: NDArray[np.bool_] | None,
+    args: list[Vector],
+    *,
+    ansi: bool,
+) -> pa.Array:
+    """`args` hold a value for every matched row, along `matches.label`."""
+    if not args:
+        return pa.array(agg.count(agg.members(matches, frames, member, None, final=slot.final)))
+    by = args[-1]
+    rows = agg.members(matches, frames, member, by.valid, final=slot.final)
+    if slot.distinct and slot.name not in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
+        rows = agg.only_first_of_equals(rows, _ranks(by))
+    match slot.name:
+        case "count":
+            return pa.array(agg.count(rows))
+        case "count_if":
+            return pa.array(agg.count(rows._replace(counts=rows.counts & by.values)))
+        case "sum":
+            return to_arrow(_sum(rows, args[0], kind, ansi))
+        case "avg":
+            return to_arrow(_avg(rows, args[0], kind))
+        case "array_agg":
+            offsets, places = agg.collected(rows)
+            values = to_arrow(args[0].take(places.astype(np.intp)))
+            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
+        case "min" | "max" | "bool_and" | "bool_or" | "min_by" | "max_by":
+            most = slot.name in ("max", "bool_or", "max_by")
+            return _taken(args[0], agg.best_rows(rows, _ranks(by), most=most))
+        case _:
+            return _statistic(slot.name, rows, args[0])
+
+
+def _ranks(values: Vector) -> NDArray[np.int64]:
+    """Integers that sort and compare as the values do; rows with NULL don't matter."""
+    return sortable(OrderKey(to_arrow(values)))[-1]
+
+
+def _taken(values: Vector, places: NDArray[np.int64]) -> pa.Array:
+    return to_arrow(values).take(pa.array(places, mask=places < 0))
+
+
+def _sum(rows: agg.Members, values: Vector, kind: pa.DataType, ansi: bool) -> Vector:
+    valid = agg.count(rows) > 0
+    if t.is_float(kind):
+        totals, _ = agg.total(rows, np.asarray(values.values, np.float64))
+        return Vector(kind, totals, valid)
+    if t.is_decimal(kind):
+        return _decimal(kind, _exact_totals(rows, values), valid)
+    if kind == t.NULL:
+        return Vector(t.DOUBLE, np.zeros(len(valid)), np.zeros(len(valid), np.bool_))
+    numbers = np.asarray(values.values, np.int64)
+    totals, overflow = agg.total(rows, numbers)
+    if overflow:
+        if ansi or not t.is_integral(values.type):
+            raise MatchError("ARITHMETIC_OVERFLOW", "a sum left the range of BIGINT", hint="cast the argument to DECIMAL")
+        wrapped = [(value + 2**63) % 2**64 - 2**63 for value in agg.total_exactly(rows, numbers.tolist())]
+        totals = np.array(wrapped, np.int64)
+    return Vector(kind, totals, valid)
+
+
+def _exact_totals(rows: agg.Members, values: Vector) -> list[int]:
+    if values.values.dtype == np.int64:
+        totals, overflow = agg.total(rows, values.values)
+        if not overflow:
+            return [int(value) for value in totals]
+    return agg.total_exactly(rows, [None if value is None else int(value) for value in values.values])
+
+
+def _decimal(kind: pa.DataType, numbers: list[int], valid: NDArray[np.bool_]) -> Vector:
+    limit = 10**kind.precision
+    if any(abs(number) >= limit for number, ok in zip(numbers, valid, strict=True) if ok):
+        raise MatchError("ARITHMETIC_OVERFLOW", f"an aggregate left the range of {t.spark_name(kind)}")
+    dtype = t.storage_dtype(kind)
+    return Vector(kind, np.array([number if ok else 0 for number, ok in zip(numbers, valid, strict=True)], dtype), valid)
+
+
+def _avg(rows: agg.Members, values: Vector, kind: pa.DataType) -> Vector:
+    counts = agg.count(rows)
+    valid = counts > 0
+    if t.is_decimal(kind) or kind == t.DURATION:
+        digits = kind.scale - values.type.scale if t.is_decimal(kind) else 0
+        totals = _exact_totals(rows, values)
+        means = [
+            int(divided_half_up(np.array([total * 10**digits], object), int(n))[0]) if n else 0
+            for total, n in zip(totals, counts, strict=True)
+        ]
+        return _decimal(kind, means, valid) if t.is_decimal(kind) else Vector(kind, np.array(means, np.int64), valid)
+    numbers = np.asarray(values.values, np.float64)
+    totals, _ = agg.total(rows, numbers)
+    return Vector(kind, totals / np.maximum(counts, 1), valid)
+
+
+def _statistic(name: str, rows: agg.Members, values: Vector) -> pa.Array:
+    numbers = as_double(values) if t.is_decimal(values.type) else np.asarray(values.values, np.float64)
+    squares, counts = agg.spread(rows, numbers)
+    divisor = counts - 1 if name.endswith("samp") else counts
+    valid = divisor > 0
+    result = squares / np.maximum(divisor, 1)
+    return to_arrow(Vector(t.DOUBLE, np.sqrt(result) if name.startswith("stddev") else result, valid))

@@ -1,0 +1,261 @@
+"""TypedPlan + the rows of some whole keys -> output rows. Neither Spark nor text here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.events.ordering import OrderKey, Ordered, order_rows
+from ostinato.matching.engine import ALWAYS, SortedRows, Task, match_by_search, match_by_shifts
+from ostinato.planning.plan import NONE, PREFIX, slot_name
+from ostinato.planning.typed import TypedPlan
+from ostinato.predicates.evaluate import Prepared, evaluate, prepare
+from ostinato.predicates.run_columns import tie_to_columns
+from ostinato.predicates.vectors import Vector, from_arrow
+from ostinato.query.expressions import (
+    Aggregate,
+    Anchor,
+    Expr,
+    MatchNumber,
+    Navigation,
+    RowClassifier,
+    RowSet,
+)
+from ostinato.query.match_recognize import Output
+from ostinato.results.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
+from ostinato.results.navigation import labels_at, target_rows
+from ostinato.runtimes.task.aggregates import aggregate_array
+from ostinato.runtimes.task.columns import SortedColumns
+
+MATCHED = f"{PREFIX}matched"
+"""The output column that tells rows of matches from unmatched ones, where both are shown."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of whole keys in any order: shipped columns by name, and a mask for each of the plan's row conditions."""
+
+    count: int
+    arrays: Mapping[str, pa.Array]
+    row_masks: Sequence[Mask]
+
+
+class Worker:
+    """Runs one plan over as many batches as there are; holds nothing between them."""
+
+    def __init__(self, typed: TypedPlan) -> None:
+        self.typed = typed
+        self.plan = typed.plan
+        self.bound = typed.plan.bound
+        self.task = _task(typed)
+        self._neighbours: list[Prepared] = [
+            prepare(condition, self._neighbour_type, typed.settings) for condition in self.plan.neighbour_conditions
+        ]
+
+    def _neighbour_type(self, node: Expr) -> pa.DataType | None:
+        if not isinstance(node, Navigation):
+            return None
+        known = self.typed.input_types.get(node.operand)
+        if known is not None:
+            return known
+        return evaluate(node.operand, lambda part: None, 1, self.typed.settings).type
+
+    def run(self, batch: Batch) -> dict[str, pa.Array]:
+        """The output columns: shown input columns, slots, and MATCHED where unmatched rows are shown."""
+        ordered = self._ordered(batch)
+        columns = SortedColumns(self.typed, batch.arrays, ordered)
+        try:
+            matches = self._match(batch, columns, ordered)
+        except MatchError as error:
+            raise self._with_key(error, columns) from None
+        return self._output(matches, columns)
+
+    # --- order ---
+
+    def _ordered(self, batch: Batch) -> Ordered:
+        keys = [batch.arrays[name] for name in self.bound.partition_by]
+        order = [
+            OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
+            for key in self.bound.order_by
+        ]
+        ties = [batch.arrays[item.name] for item in self.plan.inputs]
+        return order_rows(batch.count, keys, order, [*ties, *(pa.array(mask) for mask in batch.row_masks)])
+
+    # --- matching ---
+
+    def _match(self, batch: Batch, columns: SortedColumns, ordered: Ordered) -> Matches:
+        masks = batch.row_masks
+        if ordered.rows is not None:
+            masks = [mask[ordered.rows] for mask in masks]
+        neighbours = [
+            condition.mask(lambda node: columns.shifted(node) if isinstance(node, Navigation) else None, columns.count)
+            for condition in self._neighbours
+        ]
+        combined, of_state = self._combined(masks, neighbours, columns)
+        rows = SortedRows(ordered.key_at, self._time(columns))
+        if self.plan.sequence is not None:
+            return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
+        program = self.typed.run
+        if program is None:
+            return match_by_search(self.task, rows, combined, of_state, None)
+        label_of_state = np.array(
+            [self.bound.variables.index(state.variable) for state in self.plan.nfa.states], np.int32
+        )
+        run_of_state = [condition.run for condition in self.plan.state_conditions]
+        conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
+        counts = (len(program.registers), len(program.accumulators))
+        return match_by_search(self.task, rows, combined, of_state, conditions, counts)
+
+    def _combined(
+        self, row_masks: Sequence[Mask], neighbours: Sequence[Mask], columns: SortedColumns
+    ) -> tuple[list[Mask], list[int]]:
+        """The masks that states need, each once, and which of them each state needs."""
+        timed = self._has_time(columns)
+        masks: list[Mask] = []
+        number: dict[tuple[int, int], int] = {(NONE, NONE): ALWAYS}
+        if timed is not None:
+            number.clear()
+        of_state = []
+        for condition in self.plan.state_conditions:
+            key = (condition.row, condition.neighbours)
+            if key not in number:
+                parts = [row_masks[key[0]]] if key[0] != NONE else []
+                parts += [neighbours[key[1]]] if key[1] != NONE else []
+                parts += [timed] if timed is not None else []
+                number[key] = len(masks)
+                masks.append(parts[0] if len(parts) == 1 else np.logical_and.reduce(parts))
+            of_state.append(number[key])
+        return masks, of_state
+
+    def _has_time(self, columns: SortedColumns) -> Mask | None:
+        """With WITHIN a row without a time is in no match."""
+        if self.task.within_us is None:
+            return None
+        nulls = columns.is_null(self.bound.order_by[0].column)
+        return ~nulls if nulls.any() else None
+
+    def _time(self, columns: SortedColumns) -> NDArray[np.int64]:
+        if self.task.within_us is None:
+            return np.empty(0, np.int64)
+        return columns.time_us(self.bound.order_by[0].column)
+
+    def _with_key(self, error: MatchError, columns: SortedColumns) -> MatchError:
+        """Names the key that the error happened in."""
+        if error.row is None or not self.bound.partition_by:
+            return error
+        row = np.array([error.row])
+        values = (f"{name} = {columns.taken(name, row)[0].as_py()!r}" for name in self.bound.partition_by)
+        return MatchError(error.code, f"{error.message}, in the partition {', '.join(values)}", hint=error.hint)
+
+    # --- output ---
+
+    def _output(self, matches: Matches, columns: SortedColumns) -> dict[str, pa.Array]:
+        output = self.bound.clause.output
+        if output is Output.ONE_ROW:
+            frames = one_row_frames(matches)
+        else:
+            frames = all_rows_frames(matches, show_empty=output is not Output.ALL_ROWS_OMIT_EMPTY)
+        result = self._shown(frames, columns)
+        for i, (slot, kind) in enumerate(zip(self.plan.slots, self.typed.slot_types, strict=True)):
+            result[slot_name(i)] = self._slot(slot, kind, matches, frames, columns)
+        if output is Output.ALL_ROWS_WITH_UNMATCHED:
+            return self._with_unmatched(result, matches, frames, columns)
+        return result
+
+    def _shown(self, frames: Frames, columns: SortedColumns) -> dict[str, pa.Array]:
+        # The row of an empty match shows the keys only.
+        beside_keys = np.where(frames.at < 0, -1, frames.row)
+        keys = {*self.bound.partition_by, *(key.column for key in self.bound.order_by)}
+        return {name: columns.taken(name, frames.row if name in keys else beside_keys) for name in self.plan.shown}
+
+    def _with_unmatched(
+        self, matched: dict[str, pa.Array], matches: Matches, frames: Frames, columns: SortedColumns
+    ) -> dict[str, pa.Array]:
+        """Rows of matches and unmatched rows in the order in which the search met them."""
+        rest = unmatched_rows(matches, columns.count)
+        met = np.concatenate([matches.start[frames.match], rest])
+        order = pa.array(np.argsort(met, kind="stable"))
+        result = {}
+        for name, array in matched.items():
+            if name in self.plan.shown:
+                more = columns.taken(name, rest)
+            else:
+                more = pa.nulls(len(rest), array.type)
+            result[name] = pa.concat_arrays([array, more]).take(order)
+        flags = np.concatenate([np.ones(len(frames.match), np.bool_), np.zeros(len(rest), np.bool_)])
+        result[MATCHED] = pa.array(flags).take(order)
+        return result
+
+    def _slot(self, slot: Expr, kind: pa.DataType, matches: Matches, frames: Frames, columns: SortedColumns) -> pa.Array:
+        match slot:
+            case MatchNumber():
+                return pa.array(matches.number[frames.match])
+            case Navigation():
+                rows = target_rows(
+                    matches,
+                    frames,
+                    self._member(slot.rows),
+                    from_first=slot.anchor is Anchor.FIRST,
+                    skip=slot.skip,
+                    shift=slot.shift,
+                    final=slot.final,
+                )
+                if isinstance(slot.operand, RowClassifier):
+                    return self._names(labels_at(matches, frames, rows))
+                return columns.array(slot.operand, rows)
+            case Aggregate():
+                args = [self._argument(arg, matches, columns) for arg in slot.args]
+                ansi = self.typed.settings.ansi
+                return aggregate_array(slot, kind, matches, frames, self._member(slot.rows), args, ansi=ansi)
+        raise AssertionError(slot)
+
+    def _member(self, rows: RowSet) -> NDArray[np.bool_] | None:
+        return None if rows is None else np.array([name in rows for name in self.bound.variables], np.bool_)
+
+    def _names(self, labels: NDArray[np.int64]) -> pa.Array:
+        names = pa.array(self.bound.variables, pa.string())
+        return names.take(pa.array(labels, mask=labels < 0))
+
+    def _argument(self, arg: Expr, matches: Matches, columns: SortedColumns) -> Vector:
+        """An aggregate's argument for every matched row."""
+        rows = matches.rows()
+
+        def leaf(node: Expr) -> Any:
+            if isinstance(node, RowClassifier):
+                return self._names(matches.label.astype(np.int64))
+            if isinstance(node, MatchNumber):
+                return np.repeat(matches.number, matches.length)
+            if node in self.typed.input_types:
+                return columns.vector(node).expanded(columns.count).take(rows.astype(np.intp))
+            return None
+
+        found = leaf(arg)
+        if isinstance(found, Vector):
+            return found
+        array = evaluate(arg, leaf, len(rows), self.typed.settings)
+        return from_arrow(array, array.type)
+
+
+def _task(typed: TypedPlan) -> Task:
+    plan, clause = typed.plan, typed.plan.bound.clause
+    target = clause.skip.target
+    return Task(
+        nfa=plan.nfa,
+        variables=plan.bound.variables,
+        mode=clause.mode,
+        skip=clause.skip,
+        skip_rows=frozenset() if target is None else plan.bound.rows_of(target),
+        max_length=clause.max_length,
+        within_us=None if clause.within is None else clause.within // timedelta(microseconds=1),
+        max_partial_matches=typed.limits.max_partial_matches,
+        needs_path=plan.needs_path,
+    )

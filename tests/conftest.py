@@ -1,0 +1,46 @@
+"""What all tests share: hypothesis profiles, markers of Spark tests, a Spark session that starts when asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TESTS = Path(__file__).parent
+
+_slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("fast", deadline=None, derandomize=True, max_examples=60, suppress_health_check=_slow_is_fine)
+settings.register_profile("deep", deadline=None, max_examples=1000, suppress_health_check=_slow_is_fine)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    classic = [item for item in items if item.path.is_relative_to(TESTS / "spark")]
+    connect = [item for item in items if item.path.is_relative_to(TESTS / "spark_connect")]
+    for item in (*classic, *connect):
+        item.add_marker(pytest.mark.spark)
+    others_with_spark = [item for item in items if "spark" in getattr(item, "fixturenames", ())]
+    if classic or others_with_spark:
+        for item in connect:  # one process can't hold a classic and a Connect session
+            item.add_marker(pytest.mark.skip(reason="needs a process of its own: pytest tests/spark_connect"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One classic local session for the whole process."""
+    from ostinato.runtimes.spark.session import local_session
+
+    session = local_session(
+        "ostinato tests",
+        cores=2,
+        **{"spark.sql.shuffle.partitions": 4, "spark.sql.session.timeZone": "UTC"},
+    )
+    yield session
+    session.stop()

@@ -1,0 +1,167 @@
+"""Kernels compile, survive folders that can't be written, and don't leak settings into the caller's numba."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from ostinato import kernel_cache
+from ostinato.kernel_cache import inline_kernel, interpreted, kernel, prepare_numba_cache
+
+SOURCES = Path(kernel_cache.__file__).parent
+
+
+@inline_kernel
+def twice(x: float) -> float:
+    return 2 * x
+
+
+@kernel
+def sum_of_twice(values: np.ndarray) -> float:
+    total = 0.0
+    for value in values:
+        total += twice(value)
+    return total
+
+
+@kernel
+def item(values: np.ndarray, index: int) -> float:
+    return values[index]
+
+
+@pytest.mark.kernel
+def test_kernel_compiled_and_interpreted_agree() -> None:
+    values = np.arange(5.0)
+    assert sum_of_twice(values) == 20.0
+    assert interpreted(sum_of_twice)(values) == 20.0
+    assert interpreted(sum_of_twice) is not sum_of_twice
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(not numba.config.BOUNDSCHECK, reason="only in the tier with NUMBA_BOUNDSCHECK=1")
+def test_bounds_are_checked_where_asked_for() -> None:
+    with pytest.raises(IndexError):
+        item(np.arange(3.0), 3)
+
+
+def test_division_by_zero_follows_numpy() -> None:
+    @kernel
+    def divide(a: float, b: float) -> float:
+        return a / b
+
+    assert divide(1.0, 0.0) == np.inf
+
+
+def test_numba_of_the_caller_is_left_alone() -> None:
+    before = numba.config.CACHE_DIR, os.environ.get("NUMBA_CACHE_DIR")
+    kernel(lambda x: x + 1)
+    assert (numba.config.CACHE_DIR, os.environ.get("NUMBA_CACHE_DIR")) == before
+
+
+def test_old_folders_go_and_recent_ones_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for name in ("kernels-old", "kernels-recent"):
+        (tmp_path / name).mkdir()
+    os.utime(tmp_path / "kernels-old", (0, 0))
+    chosen = prepare_numba_cache.__wrapped__()
+    assert chosen is not None and chosen.parent == tmp_path
+    assert {folder.name for folder in tmp_path.iterdir()} == {"kernels-recent", chosen.name}
+
+
+def test_a_kernel_of_an_edited_file_gets_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path)
+    seen = set()
+    for body in ("1", "2"):
+        (tmp_path / "called.py").write_text(f"from ostinato.kernel_cache import kernel\nX = {body}\n")
+        seen.add(kernel_cache._fingerprint())
+    (tmp_path / "unrelated.py").write_text("Y = 1\n")
+    seen.add(kernel_cache._fingerprint())
+    assert len(seen) == 2
+
+
+PROGRAM = """
+    import ostinato.kernel_cache as kernel_cache
+    folder = kernel_cache.prepare_numba_cache()
+    import stored
+    print(folder, stored.add_one(41), sum(stored.add_one.stats.cache_hits.values()))
+"""
+STORED = """
+    from ostinato.kernel_cache import kernel
+
+    @kernel
+    def add_one(x):
+        return x + 1
+"""
+
+
+def run_where(tmp_path: Path, *, sources: Path, **environment: str) -> tuple[str, int, int]:
+    """Start a fresh process; returns the folder it chose, the kernel's answer, and how often the cache was hit."""
+    (tmp_path / "stored.py").write_text(textwrap.dedent(STORED))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM)],
+        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{sources}:{tmp_path}", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    folder, answer, hits = done.stdout.split()
+    return folder, int(answer), int(hits)
+
+
+def package_that_cannot_be_written(tmp_path: Path) -> Path:
+    """A copy of the package whose `__pycache__` is a plain file: that stops root as well, unlike permissions."""
+    package = tmp_path / "sources" / "ostinato"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "kernel_cache.py").write_text((SOURCES / "kernel_cache.py").read_text())
+    (package / "__pycache__").touch()
+    return package.parent
+
+
+def test_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
+    folder = str(tmp_path / "cache")
+    first = run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)
+    second = run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)
+    assert first[0].startswith(folder)
+    assert (first[1:], second[1:]) == ((42, 0), (42, 1))
+
+
+def test_home_is_used_when_the_package_cannot_be_written(tmp_path: Path) -> None:
+    sources = package_that_cannot_be_written(tmp_path)
+    folder, answer, _ = run_where(tmp_path, sources=sources, HOME=str(tmp_path / "home"))
+    assert folder.startswith(str(tmp_path / "home" / ".cache" / "ostinato"))
+    assert answer == 42
+
+
+def test_temporary_folder_is_used_when_home_cannot_be_written(tmp_path: Path) -> None:
+    sources = package_that_cannot_be_written(tmp_path)
+    (tmp_path / "scratch").mkdir()
+    folder, answer, _ = run_where(tmp_path, sources=sources, HOME="/dev/null", TMPDIR=str(tmp_path / "scratch"))
+    assert folder.startswith(str(tmp_path / "scratch"))
+    assert answer == 42
+
+
+def test_a_temporary_folder_that_others_can_write_is_not_used(tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    assert kernel_cache._is_ours_alone(folder)
+    folder.chmod(0o777)
+    assert not kernel_cache._is_ours_alone(folder)
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert not kernel_cache._is_ours_alone(tmp_path / "link")
+
+
+def test_kernel_still_compiles_when_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda: None)
+
+    @kernel
+    def add_one(x: int) -> int:
+        return x + 1
+
+    assert add_one(41) == 42
