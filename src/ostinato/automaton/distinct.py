@@ -6,7 +6,7 @@ loses the order of preference between them, so it serves only where every match 
 
 from __future__ import annotations
 
-from ostinato.automaton.nfa import MAX_STATES, Nfa, State
+from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, MAX_STATES, Nfa, State
 from ostinato.errors import QueryError
 
 _Label = tuple[str, bool]
@@ -14,7 +14,7 @@ _Label = tuple[str, bool]
 
 def one_state_per_label(nfa: Nfa) -> Nfa:
     """The same matches, each labeling along one path only."""
-    if all(_distinct(nfa, choices) for choices in (nfa.at_start, nfa.elsewhere, *(s.choices for s in nfa.states))):
+    if all(_is_distinct(nfa, choices) for choices in (nfa.at_start, nfa.elsewhere, *(s.choices for s in nfa.states))):
         return nfa
     number: dict[tuple[int, ...], int] = {}
     waiting: list[tuple[int, ...]] = []
@@ -23,6 +23,8 @@ def one_state_per_label(nfa: Nfa) -> Nfa:
         """Choices with the states of one label drawn together, at the place of the first of them."""
         members: dict[_Label | int, list[int]] = {}
         for choice in choices:
+            if choice == ACCEPT_AT_END and ACCEPT in choices:
+                continue  # one end of a match, not two
             key: _Label | int = choice if choice < 0 else _label(nfa, choice)
             members.setdefault(key, []).append(choice)
         result = []
@@ -55,6 +57,6 @@ def _label(nfa: Nfa, state: int) -> _Label:
     return nfa.states[state].variable, nfa.states[state].excluded
 
 
-def _distinct(nfa: Nfa, choices: tuple[int, ...]) -> bool:
+def _is_distinct(nfa: Nfa, choices: tuple[int, ...]) -> bool:
     labels = [_label(nfa, choice) for choice in choices if choice >= 0]
-    return len(set(labels)) == len(labels)
+    return len(set(labels)) == len(labels) and not {ACCEPT, ACCEPT_AT_END} <= set(choices)

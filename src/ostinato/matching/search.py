@@ -295,10 +295,16 @@ def build_search(
     over the run: 1 true, 0 not, negative an error code. A new pair means compiling anew. The name must be unique
     among cached ones: numba files the compiled code under it.
     """
+    function = search_in_python(update, check, name)
+    return kernel(function) if cached else inline_kernel(function)
+
+
+def search_in_python(update: Callable[..., Any], check: Callable[..., Any], name: str = "search") -> Any:
+    """The search as a plain Python function: slow, for conditions that no kernel knows, and for tests."""
     # A closure would be the plain way, but numba doesn't find closures over kernels in its cache again.
     function = FunctionType(_search.__code__, {**globals(), "update": update, "check": check}, name)
     function.__qualname__ = name
-    return kernel(function) if cached else inline_kernel(function)
+    return function
 
 
 search_plain = build_search("search_plain", no_update, no_check, cached=True)

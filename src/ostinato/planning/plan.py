@@ -123,7 +123,7 @@ def make_plan(bound: BoundClause) -> MatchPlan:
     inputs = _Inputs()
     for condition in (*lists.neighbours, *lists.run):
         inputs.of_condition(condition, bound.variables)
-    slots = _Slots(inputs)
+    slots = Slots(inputs)
     outer = tuple(slots.replace(measure.expression) for measure in bound.measures)
     shown = (*bound.partition_by, *bound.shown_order, *bound.shown_rest)
     for name in shown:
@@ -210,8 +210,10 @@ class _Inputs:
                 self.of_operand(reference.operand)
             elif isinstance(reference, Aggregate):
                 for arg in reference.args:
-                    for labelled in labelled_arguments(arg, variables):
-                        self.add(labelled)
+                    self.of_operand(arg)
+                    if not any(isinstance(node, MatchNumber) for node in walk(arg)):
+                        for labelled in labelled_arguments(arg, variables):
+                            self.of_operand(labelled)
 
     def of_operand(self, operand: Expr) -> None:
         """The operand as a whole, or, where it speaks of the match, the parts that don't."""
@@ -230,10 +232,10 @@ def labelled_arguments(arg: Expr, variables: tuple[str, ...]) -> list[Expr]:
     return [with_label(arg, string_literal(name)) for name in variables]
 
 
-class _Slots:
+class Slots:
     """Replaces what speaks of the match by columns that matching fills."""
 
-    def __init__(self, inputs: _Inputs) -> None:
+    def __init__(self, inputs: _Inputs | None = None) -> None:
         self.inputs = inputs
         self.found: list[Expr] = []
 
@@ -256,6 +258,6 @@ class _Slots:
     def _slot(self, expr: Expr) -> Expr:
         if expr not in self.found:
             self.found.append(expr)
-            for part in children(expr):
+            for part in children(expr) if self.inputs is not None else ():
                 self.inputs.of_operand(part)
         return Column(slot_name(self.found.index(expr)))

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.errors import QueryError, Span, speaking_of
-from ostinato.planning.plan import MatchPlan
+from ostinato.planning.plan import MatchPlan, Slots, slot_name
 from ostinato.predicates import types as t
 from ostinato.predicates.aggregate_types import aggregate_type
 from ostinato.predicates.lowering import lower_conditions
 from ostinato.predicates.run_program import RunProgram
 from ostinato.predicates.types import Settings
 from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Aggregate, Expr, Literal, MatchNumber, Navigation, RowClassifier, span_of
+from ostinato.query.expressions import Aggregate, Column, Expr, Literal, MatchNumber, Navigation, RowClassifier, span_of
 
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
 
@@ -29,6 +29,17 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class GeneralConditions:
+    """Run conditions taken apart like measures: `conditions` are over `slot_name(i)` columns."""
+
+    conditions: tuple[Expr, ...]
+    slots: tuple[Expr, ...]
+    slot_types: tuple[pa.DataType, ...]
+    reason: str
+    """What the kernel doesn't know."""
+
+
+@dataclass(frozen=True, slots=True)
 class TypedPlan:
     """A plan whose types are known."""
 
@@ -37,6 +48,9 @@ class TypedPlan:
     limits: Limits
     input_types: Mapping[Expr, pa.DataType]
     run: RunProgram | None
+    """The run conditions as the kernel takes them; None where there are none, or the kernel doesn't know them all."""
+    general: GeneralConditions | None
+    """The run conditions where the kernel doesn't know them all: evaluated row by row, slower."""
     slot_types: tuple[pa.DataType, ...]
 
 
@@ -61,12 +75,34 @@ def type_plan(
     with speaking_of(plan.bound.clause.text):
         for condition in plan.neighbour_conditions:
             check_condition(type_of(condition, fixed_leaf, settings), span_of(condition))
-        run = None
+        run, general = None, None
         if plan.run_conditions:
-            run = lower_conditions(plan.run_conditions, plan.bound.variables, operand_type, settings)
+            try:
+                run = lower_conditions(plan.run_conditions, plan.bound.variables, operand_type, settings)
+            except QueryError as error:
+                if error.code != "UNSUPPORTED_ACROSS_ROWS":
+                    raise
+                general = _general(plan, operand_type, settings, error)
         slot_types = tuple(_slot_type(slot, operand_type, settings) for slot in plan.slots)
     _check_order(plan, column_type)
-    return TypedPlan(plan, settings, limits, types, run, slot_types)
+    return TypedPlan(plan, settings, limits, types, run, general, slot_types)
+
+
+def _general(
+    plan: MatchPlan, operand_type: Callable[[Expr], pa.DataType], settings: Settings, declined: QueryError
+) -> GeneralConditions:
+    """The run conditions as measures of the match so far; the kernel's error where the evaluator declines too."""
+    slots = Slots()
+    conditions = tuple(slots.replace(condition) for condition in plan.run_conditions)
+    kinds = tuple(_slot_type(slot, operand_type, settings) for slot in slots.found)
+    by_name = {slot_name(i): kind for i, kind in enumerate(kinds)}
+    for condition in conditions:
+        try:
+            kind = type_of(condition, lambda node: by_name.get(node.name) if isinstance(node, Column) else None, settings)
+        except QueryError as error:
+            raise declined if error.code in ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION") else error from None
+        check_condition(kind, span_of(condition))
+    return GeneralConditions(conditions, tuple(slots.found), kinds, declined.message)
 
 
 def check_condition(kind: pa.DataType, span: Span | None) -> None:

@@ -140,6 +140,8 @@ class _Lowering:
             case MatchNumber():
                 return t.INT64
             case Aggregate(name, args):
+                if any(isinstance(part, MatchNumber) for arg in args for part in walk(arg)):
+                    self.refuse(node, "an aggregate over MATCH_NUMBER()")
                 kinds = [self.input_type(with_label(arg, string_literal(self.variables[0]))) for arg in args]
                 return aggregate_type(name, kinds, node.span)
             case _:
@@ -300,8 +302,6 @@ class _Lowering:
 
     def counted(self, expr: Aggregate, arg: Expr) -> tuple[tuple[int, ...], str]:
         """For each variable the column that an aggregate reads there, and how those columns are kept."""
-        if any(isinstance(node, MatchNumber) for node in walk(arg)):
-            self.refuse(expr, "an aggregate over MATCH_NUMBER()")
         members = [expr.rows is None or name in expr.rows for name in self.variables]
         columns = tuple(
             self.column(with_label(arg, string_literal(name))) if member else -1

@@ -17,7 +17,7 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.task.worker import MATCHED, Batch, Worker
+from ostinato.runtimes.task.worker import MATCHED, Batch, OutputRows, Worker
 
 
 def match(
@@ -85,8 +85,14 @@ def _plain(column: pa.ChunkedArray, settings: t.Settings) -> pa.Array:
     wanted = t.normalise(column.type, settings)
     if wanted != column.type:
         column = column.cast(wanted)
-    array = column.combine_chunks()
-    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+    return one_array(column)
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 class _LocalPlan:
@@ -113,27 +119,20 @@ class _LocalPlan:
 
     def run(self, table: pa.Table) -> pa.Table:
         count = table.num_rows
-        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-        columns = {
-            name: (pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type))
-            if isinstance(array, pa.ChunkedArray)
-            else array
-            for name, array in columns.items()
-        }
+        columns = {name: one_array(table.column(name)) for name in table.column_names}
         leaf = _column_values(columns)
         arrays = {**columns, **{name: ready.evaluate(leaf, count) for name, ready in self.inputs.items()}}
         masks = [condition.mask(leaf, count) for condition in self.row_conditions]
         found = Worker(self.typed).run(Batch(count, arrays, masks))
         return self._measured(found)
 
-    def _measured(self, found: dict[str, pa.Array]) -> pa.Table:
+    def _measured(self, found: OutputRows) -> pa.Table:
         """The measures around what matching gave."""
         bound = self.plan.bound
-        count = len(next(iter(found.values()), []))
-        matched = found.get(MATCHED)
-        result = {name: found[name] for name in self.plan.shown}
+        matched = found.arrays.get(MATCHED)
+        result = {name: found.arrays[name] for name in self.plan.shown}
         for measure, ready in zip(bound.measures, self.outer, strict=True):
-            values = ready.evaluate(_column_values(found), count)
+            values = ready.evaluate(_column_values(found.arrays), found.count)
             result[measure.name] = values if matched is None else pc.if_else(matched, values, pa.scalar(None, values.type))
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
 

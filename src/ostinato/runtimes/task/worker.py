@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,26 +12,19 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.events.ordering import OrderKey, Ordered, order_rows
+from ostinato.kernel_cache import interpreted
 from ostinato.matching.engine import ALWAYS, SortedRows, Task, match_by_search, match_by_shifts
+from ostinato.matching.search import no_update, search_in_python
 from ostinato.planning.plan import NONE, PREFIX, slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.predicates.evaluate import Prepared, evaluate, prepare
 from ostinato.predicates.run_columns import tie_to_columns
-from ostinato.predicates.vectors import Vector, from_arrow
-from ostinato.query.expressions import (
-    Aggregate,
-    Anchor,
-    Expr,
-    MatchNumber,
-    Navigation,
-    RowClassifier,
-    RowSet,
-)
+from ostinato.query.expressions import Expr, Navigation
 from ostinato.query.match_recognize import Output
 from ostinato.results.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
-from ostinato.results.navigation import labels_at, target_rows
-from ostinato.runtimes.task.aggregates import aggregate_array
 from ostinato.runtimes.task.columns import SortedColumns
+from ostinato.runtimes.task.general import GeneralConditionCheck
+from ostinato.runtimes.task.slots import SlotReader
 
 MATCHED = f"{PREFIX}matched"
 """The output column that tells rows of matches from unmatched ones, where both are shown."""
@@ -47,6 +39,14 @@ class Batch:
     count: int
     arrays: Mapping[str, pa.Array]
     row_masks: Sequence[Mask]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRows:
+    """Shown input columns, slots, and MATCHED where unmatched rows are shown."""
+
+    count: int
+    arrays: dict[str, pa.Array]
 
 
 class Worker:
@@ -69,8 +69,8 @@ class Worker:
             return known
         return evaluate(node.operand, lambda part: None, 1, self.typed.settings).type
 
-    def run(self, batch: Batch) -> dict[str, pa.Array]:
-        """The output columns: shown input columns, slots, and MATCHED where unmatched rows are shown."""
+    def run(self, batch: Batch) -> OutputRows:
+        """The output rows of all keys of the batch."""
         ordered = self._ordered(batch)
         columns = SortedColumns(self.typed, batch.arrays, ordered)
         try:
@@ -104,13 +104,19 @@ class Worker:
         rows = SortedRows(ordered.key_at, self._time(columns))
         if self.plan.sequence is not None:
             return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
-        program = self.typed.run
-        if program is None:
-            return match_by_search(self.task, rows, combined, of_state, None)
         label_of_state = np.array(
             [self.bound.variables.index(state.variable) for state in self.plan.nfa.states], np.int32
         )
         run_of_state = [condition.run for condition in self.plan.state_conditions]
+        if self.typed.general is not None:
+            general = GeneralConditionCheck(
+                self.typed.general, run_of_state, label_of_state, SlotReader(self.typed, columns), self.typed.settings
+            )
+            search = search_in_python(interpreted(no_update), general.check)
+            return match_by_search(self.task, rows, combined, of_state, general, search=search)
+        program = self.typed.run
+        if program is None:
+            return match_by_search(self.task, rows, combined, of_state, None)
         conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
         counts = (len(program.registers), len(program.accumulators))
         return match_by_search(self.task, rows, combined, of_state, conditions, counts)
@@ -158,18 +164,19 @@ class Worker:
 
     # --- output ---
 
-    def _output(self, matches: Matches, columns: SortedColumns) -> dict[str, pa.Array]:
+    def _output(self, matches: Matches, columns: SortedColumns) -> OutputRows:
         output = self.bound.clause.output
         if output is Output.ONE_ROW:
             frames = one_row_frames(matches)
         else:
             frames = all_rows_frames(matches, show_empty=output is not Output.ALL_ROWS_OMIT_EMPTY)
         result = self._shown(frames, columns)
+        slots = SlotReader(self.typed, columns)
         for i, (slot, kind) in enumerate(zip(self.plan.slots, self.typed.slot_types, strict=True)):
-            result[slot_name(i)] = self._slot(slot, kind, matches, frames, columns)
+            result[slot_name(i)] = slots.array(slot, kind, matches, frames)
         if output is Output.ALL_ROWS_WITH_UNMATCHED:
             return self._with_unmatched(result, matches, frames, columns)
-        return result
+        return OutputRows(len(frames.match), result)
 
     def _shown(self, frames: Frames, columns: SortedColumns) -> dict[str, pa.Array]:
         # The row of an empty match shows the keys only.
@@ -179,70 +186,18 @@ class Worker:
 
     def _with_unmatched(
         self, matched: dict[str, pa.Array], matches: Matches, frames: Frames, columns: SortedColumns
-    ) -> dict[str, pa.Array]:
+    ) -> OutputRows:
         """Rows of matches and unmatched rows in the order in which the search met them."""
         rest = unmatched_rows(matches, columns.count)
         met = np.concatenate([matches.start[frames.match], rest])
         order = pa.array(np.argsort(met, kind="stable"))
         result = {}
         for name, array in matched.items():
-            if name in self.plan.shown:
-                more = columns.taken(name, rest)
-            else:
-                more = pa.nulls(len(rest), array.type)
+            more = columns.taken(name, rest) if name in self.plan.shown else pa.nulls(len(rest), array.type)
             result[name] = pa.concat_arrays([array, more]).take(order)
         flags = np.concatenate([np.ones(len(frames.match), np.bool_), np.zeros(len(rest), np.bool_)])
         result[MATCHED] = pa.array(flags).take(order)
-        return result
-
-    def _slot(self, slot: Expr, kind: pa.DataType, matches: Matches, frames: Frames, columns: SortedColumns) -> pa.Array:
-        match slot:
-            case MatchNumber():
-                return pa.array(matches.number[frames.match])
-            case Navigation():
-                rows = target_rows(
-                    matches,
-                    frames,
-                    self._member(slot.rows),
-                    from_first=slot.anchor is Anchor.FIRST,
-                    skip=slot.skip,
-                    shift=slot.shift,
-                    final=slot.final,
-                )
-                if isinstance(slot.operand, RowClassifier):
-                    return self._names(labels_at(matches, frames, rows))
-                return columns.array(slot.operand, rows)
-            case Aggregate():
-                args = [self._argument(arg, matches, columns) for arg in slot.args]
-                ansi = self.typed.settings.ansi
-                return aggregate_array(slot, kind, matches, frames, self._member(slot.rows), args, ansi=ansi)
-        raise AssertionError(slot)
-
-    def _member(self, rows: RowSet) -> NDArray[np.bool_] | None:
-        return None if rows is None else np.array([name in rows for name in self.bound.variables], np.bool_)
-
-    def _names(self, labels: NDArray[np.int64]) -> pa.Array:
-        names = pa.array(self.bound.variables, pa.string())
-        return names.take(pa.array(labels, mask=labels < 0))
-
-    def _argument(self, arg: Expr, matches: Matches, columns: SortedColumns) -> Vector:
-        """An aggregate's argument for every matched row."""
-        rows = matches.rows()
-
-        def leaf(node: Expr) -> Any:
-            if isinstance(node, RowClassifier):
-                return self._names(matches.label.astype(np.int64))
-            if isinstance(node, MatchNumber):
-                return np.repeat(matches.number, matches.length)
-            if node in self.typed.input_types:
-                return columns.vector(node).expanded(columns.count).take(rows.astype(np.intp))
-            return None
-
-        found = leaf(arg)
-        if isinstance(found, Vector):
-            return found
-        array = evaluate(arg, leaf, len(rows), self.typed.settings)
-        return from_arrow(array, array.type)
+        return OutputRows(len(flags), result)
 
 
 def _task(typed: TypedPlan) -> Task:
