@@ -126,19 +126,18 @@ def speaking_of(text: str | None) -> Iterator[None]:
         raise
 
 
-_CARRIED = re.compile(r"OSTINATO\[([A-Z_]+)\] (.*?)(?: \(hint: (.*?)\))? :OSTINATO", re.DOTALL)
+_CARRIED = re.compile(r"\b([A-Z][A-Z_]+): ((?:(?!\b[A-Z_]+: ).)*?)(?: \(hint: ([^\n]*?)\))? \[ostinato\]", re.DOTALL)
 
 
 def carried(error: OstinatoError) -> str:
     """The error as one line that survives Spark: a row carries it, Spark raises it, `unwrap` reads it back."""
-    hint = f" (hint: {error.hint})" if error.hint else ""
-    return f"OSTINATO[{error.code}] {error.message}{hint} :OSTINATO"
+    return f"{error.one_line()} [ostinato]"
 
 
 def unwrap(error: BaseException) -> OstinatoError | None:
     """Our own error inside what Spark raised, or None when there is none.
 
-    >>> unwrap(RuntimeError("[USER_RAISED_EXCEPTION] OSTINATO[SKIP_TARGET_MISSING] no row is B :OSTINATO SQLSTATE: P0001"))
+    >>> unwrap(RuntimeError("[USER_RAISED_EXCEPTION] SKIP_TARGET_MISSING: no row is B [ostinato] SQLSTATE: P0001"))
     MatchError('SKIP_TARGET_MISSING', 'no row is B')
     """
     seen: BaseException | None = error

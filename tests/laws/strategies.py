@@ -45,11 +45,12 @@ _EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The variables of the pattern, the union variables, and whether FINAL may be said."""
+    """The variables of the pattern, the union variables, and whether FINAL and MATCH_NUMBER() may be said."""
 
     primary: tuple[str, ...]
     unions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     in_measures: bool = False
+    numbered: bool = True
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -123,26 +124,26 @@ def variables_in(pattern: str) -> tuple[str, ...]:
 
 
 @st.composite
-def of_one_row(draw: Draw, kind: str, qualifier: str, label: str | None, depth: int = 1) -> str:
+def of_one_row(draw: Draw, kind: str, qualifier: str, label: str, numbered: bool, depth: int = 1) -> str:
     """An operand of a navigation or an aggregate: columns behind `qualifier` ("A." or ""), and perhaps `label`."""
     column = qualifier + draw(st.sampled_from(_OF_TYPE[kind]))
     if depth == 0 or draw(st.integers(0, 9)) < 6:
         return column
-    again = of_one_row(kind, qualifier, label, depth - 1)
+    again = of_one_row(kind, qualifier, label, numbered, depth - 1)
     choice = draw(st.integers(0, 4))
     if choice == 0:
         return f"coalesce({draw(again)}, {draw(st.sampled_from(_LITERALS[kind]))})"
     if choice == 1:
         return f"CASE WHEN {qualifier}x < 2 THEN {column} END"
-    if choice == 2 and label is not None:
+    if choice == 2:
         named = draw(st.sampled_from("ABC"))
         return f"CASE WHEN {label} = '{named}' THEN {column} ELSE {draw(st.sampled_from(_LITERALS[kind]))} END"
     if choice == 3 and kind == "whole":
-        return f"({column} + MATCH_NUMBER())" if draw(st.booleans()) and label is not None else f"({column} * 2 - 1)"
+        return f"({column} + MATCH_NUMBER())" if numbered and draw(st.booleans()) else f"({column} * 2 - 1)"
     if kind in _NUMBERS:
         return f"abs({column})"
     if kind == "text":
-        return label if label is not None and draw(st.booleans()) else f"upper({column})"
+        return label if draw(st.booleans()) else f"upper({column})"
     return column
 
 
@@ -158,12 +159,14 @@ def references(draw: Draw, kind: str, names: Names) -> str:
     if choice < 2:
         return qualifier + draw(st.sampled_from(_OF_TYPE[kind]))
     if choice == 2 and kind == "whole":
-        return "MATCH_NUMBER()" if draw(st.booleans()) else _running(draw, names) + _count(draw, qualifier, label)
+        if names.numbered and draw(st.booleans()):
+            return "MATCH_NUMBER()"
+        return _running(draw, names) + _count(draw, qualifier, label, names.numbered)
     if choice == 2 and kind == "text":
         return draw(st.sampled_from([label, f"PREV({label})", f"LAST({label}, 1)", f"NEXT({label})", f"FIRST({label})"]))
     if choice < 5:
-        return _running(draw, names) + _aggregate(draw, kind, qualifier, label)
-    operand = draw(of_one_row(kind, qualifier, label))
+        return _running(draw, names) + _aggregate(draw, kind, qualifier, label, names.numbered)
+    operand = draw(of_one_row(kind, qualifier, label, names.numbered))
     if choice < 7:
         return f"{draw(st.sampled_from(['PREV', 'NEXT']))}({operand}{_offset(draw)})"
     logical = f"{_running(draw, names)}{draw(st.sampled_from(['FIRST', 'LAST']))}({operand}{_offset(draw)})"
@@ -180,20 +183,20 @@ def _running(draw: Draw, names: Names) -> str:
     return draw(st.sampled_from(["", "", "RUNNING ", "FINAL " if names.in_measures else ""]))
 
 
-def _count(draw: Draw, qualifier: str, label: str) -> str:
+def _count(draw: Draw, qualifier: str, label: str, numbered: bool) -> str:
     kind = draw(st.sampled_from(tuple(_OF_TYPE)))
-    operand = draw(of_one_row(kind, qualifier, label))
+    operand = draw(of_one_row(kind, qualifier, label, numbered))
     return draw(st.sampled_from([f"count({qualifier}*)", f"count({operand})", f"count(DISTINCT {operand})"]))
 
 
-def _aggregate(draw: Draw, kind: str, qualifier: str, label: str) -> str:
-    operand = draw(of_one_row(kind, qualifier, label))
-    other = draw(of_one_row(draw(st.sampled_from(("whole", "real", "text"))), qualifier, label))
+def _aggregate(draw: Draw, kind: str, qualifier: str, label: str, numbered: bool) -> str:
+    operand = draw(of_one_row(kind, qualifier, label, numbered))
+    other = draw(of_one_row(draw(st.sampled_from(("whole", "real", "text"))), qualifier, label, numbered))
     forms = [f"min({operand})", f"max({operand})", f"min_by({operand}, {other})", f"max_by({operand}, {other})"]
     if kind in _NUMBERS:
         forms += [f"sum({operand})", f"sum({operand})"]
     if kind == "real":
-        forms += [f"avg({draw(of_one_row(draw(st.sampled_from(('whole', 'real'))), qualifier, label))})"] * 2
+        forms += [f"avg({draw(of_one_row(draw(st.sampled_from(('whole', 'real'))), qualifier, label, numbered))})"] * 2
     if kind == "truth":
         forms += [f"bool_and({operand})", f"bool_or({operand})"]
     return draw(st.sampled_from(forms))
@@ -279,7 +282,7 @@ def clauses(draw: Draw, *, modes: bool = False) -> str:
     pattern = draw(patterns("AB" if modes else draw(st.sampled_from(["AB", "ABC", "ABCD"])), 2 if modes else 3))
     primary = variables_in(pattern)
     unions = _unions(draw, primary)
-    names = Names(primary, unions)
+    names = Names(primary, unions, numbered=not modes)
     lines = [draw(st.sampled_from(["", "", "PARTITION BY k", "PARTITION BY g, k", "PARTITION BY f, k, g"]))]
     within = draw(st.integers(0, 7)) == 0
     order = draw(st.sampled_from(["t, id", "t DESC, id"])) if within else draw(st.sampled_from(_ORDERS))

@@ -21,6 +21,7 @@ from ostinato.planning.navigation import (
     references,
     row_exists,
     same_row,
+    spread,
 )
 from ostinato.query.expressions import (
     Aggregate,
@@ -56,7 +57,7 @@ class Condition:
 
 def split_condition(condition: Expr, variable: str) -> Condition:
     """The parts of the condition of one variable."""
-    conjuncts = _conjuncts(settle(condition, variable))
+    conjuncts = _conjuncts(spread(settle(condition, variable)))
     row: list[Expr] = []
     neighbours: list[Expr] = []
     run: list[Expr] = []

@@ -82,3 +82,21 @@ def operands_only(expr: Expr) -> Expr:
     if isinstance(expr, Navigation):
         return expr.operand
     return rebuild(expr, operands_only)
+
+
+def spread(expr: Expr) -> Expr:
+    """Navigations whose operand speaks of the match are drawn into its parts: `PREV(x + MATCH_NUMBER())`."""
+    if not isinstance(expr, Navigation):
+        return expr if isinstance(expr, Aggregate) else rebuild(expr, spread)
+    if isinstance(expr.operand, RowClassifier) or not depends_on_match(expr.operand):
+        return expr
+    # NULL where the navigation leads nowhere, whatever the operand makes of NULLs.
+    return Case(None, ((row_exists(expr), _drawn_in(expr.operand, expr)),), None)
+
+
+def _drawn_in(operand: Expr, navigation: Navigation) -> Expr:
+    if isinstance(operand, MatchNumber | Literal):
+        return operand
+    if isinstance(operand, RowClassifier) or not depends_on_match(operand):
+        return at_row(operand, navigation)
+    return rebuild(operand, lambda part: _drawn_in(part, navigation))

@@ -10,11 +10,10 @@ from ostinato.automaton.rewrite import Rewrite, rewrite
 from ostinato.errors import QueryError
 from ostinato.planning.conditions import Condition, split_condition
 from ostinato.planning.fixed_length import at_place, fixed_sequence
-from ostinato.planning.navigation import at_row, depends_on_match, references, row_exists
+from ostinato.planning.navigation import depends_on_match, references, spread
 from ostinato.query.bound import BoundClause
 from ostinato.query.expressions import (
     Aggregate,
-    Case,
     Column,
     Expr,
     Literal,
@@ -240,20 +239,12 @@ class Slots:
         self.found: list[Expr] = []
 
     def replace(self, expr: Expr) -> Expr:
-        if isinstance(expr, Navigation) and not isinstance(expr.operand, RowClassifier) and depends_on_match(expr.operand):
-            # NULL where the navigation leads nowhere, whatever the operand makes of NULLs.
-            return self.replace(Case(None, ((row_exists(expr), self._spread(expr.operand, expr)),), None))
+        return self._replaced(spread(expr))
+
+    def _replaced(self, expr: Expr) -> Expr:
         if isinstance(expr, Navigation | Aggregate | MatchNumber):
             return self._slot(expr)
-        return rebuild(expr, self.replace)
-
-    def _spread(self, operand: Expr, navigation: Navigation) -> Expr:
-        """The navigation drawn into the parts of its operand."""
-        if isinstance(operand, MatchNumber | Literal):
-            return operand
-        if isinstance(operand, RowClassifier) or not depends_on_match(operand):
-            return at_row(operand, navigation)
-        return rebuild(operand, lambda part: self._spread(part, navigation))
+        return rebuild(expr, self._replaced)
 
     def _slot(self, expr: Expr) -> Expr:
         if expr not in self.found:

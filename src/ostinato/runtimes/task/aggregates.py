@@ -32,7 +32,7 @@ def aggregate_array(
     by = args[-1]
     rows = agg.members(matches, frames, member, by.valid, final=slot.final)
     if slot.distinct and slot.name not in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
-        rows = agg.only_first_of_equals(rows, _ranks(by))
+        rows = agg.only_first_of_equals(rows, _codes(by))
     match slot.name:
         case "count":
             return pa.array(agg.count(rows))
@@ -56,6 +56,11 @@ def aggregate_array(
 def _ranks(values: Vector) -> NDArray[np.int64]:
     """Integers that sort and compare as the values do; rows with NULL don't matter."""
     return sortable(OrderKey(to_arrow(values)))[-1]
+
+
+def _codes(values: Vector) -> NDArray[np.int64]:
+    """Equal values have equal numbers, counted from 0: tables are as long as the largest."""
+    return np.unique(_ranks(values), return_inverse=True)[1].astype(np.int64)
 
 
 def _taken(values: Vector, places: NDArray[np.int64]) -> pa.Array:

@@ -1,0 +1,233 @@
+"""Full SQL text -> where MATCH_RECOGNIZE clauses and tables stand in it, by character. The text is never rewritten here.
+
+Only as much of SQL is understood as is needed: parentheses, WITH lists, and where a table may stand (after FROM, JOIN
+and commas of a FROM list). Everything else belongs to Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ostinato.errors import QueryError, Span
+from ostinato.language.lexer import Kind, Token, tokenize
+
+_NAMES = (Kind.WORD, Kind.BACK_QUOTED)
+_END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
+_SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
+_END_OF_RELATION = frozenset("ON USING LATERAL TABLESAMPLE PIVOT UNPIVOT".split())
+_NO_ALIAS = (
+    _END_OF_FROM
+    | _SET_OPERATIONS
+    | _END_OF_RELATION
+    | frozenset("JOIN INNER LEFT RIGHT FULL CROSS NATURAL OUTER ANTI SEMI SELECT MATCH_RECOGNIZE FOR VERSION".split())
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonTable:
+    """`name [(columns)] AS ( query )` of a WITH list."""
+
+    name: str
+    span: Span
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`input MATCH_RECOGNIZE ( body )`. `tables` are the common tables that the input may name."""
+
+    span: Span
+    input: Span
+    body: Span
+    input_name: str | None
+    tables: tuple[CommonTable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A plain name where a table may stand, and isn't that of a common table; `aliased` if another name follows."""
+
+    name: str
+    span: Span
+    aliased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    text: str
+    clauses: tuple[Clause, ...]
+    tables: tuple[TableName, ...]
+
+
+@dataclass(slots=True)
+class _Scope:
+    """One level of parentheses."""
+
+    is_query: bool
+    in_from: bool = False
+    relation: int | None = None
+    """The token at which the present table starts."""
+    values_list: bool = False
+    common: list[CommonTable] = field(default_factory=list)
+
+
+def read_statement(text: str) -> Statement:
+    """Finds the outermost clauses and the plain table names outside of them.
+
+    >>> found = read_statement("SELECT * FROM trades MATCH_RECOGNIZE (PATTERN (A)) AS m JOIN x ON true")
+    >>> text = found.text
+    >>> [(text[c.input.start : c.input.end], text[c.body.start : c.body.end]) for c in found.clauses]
+    [('trades', 'PATTERN (A)')]
+    >>> [table.name for table in found.tables]
+    ['x']
+    """
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.closing = self._matching_parentheses()
+        self.clauses: list[Clause] = []
+        self.tables: list[TableName] = []
+
+    def _matching_parentheses(self) -> dict[int, int]:
+        opened: list[int] = []
+        closing: dict[int, int] = {}
+        for at, token in enumerate(self.tokens):
+            if token.upper == "(":
+                opened.append(at)
+            elif token.upper == ")":
+                if not opened:
+                    raise QueryError("SYNTAX_ERROR", "this ) closes nothing", text=self.text, span=token.span)
+                closing[opened.pop()] = at
+        if opened:
+            token = self.tokens[opened[-1]]
+            raise QueryError("SYNTAX_ERROR", "this ( is never closed", text=self.text, span=token.span)
+        return closing
+
+    def read(self) -> Statement:
+        self._read(0, len(self.tokens) - 1, [_Scope(is_query=False)])
+        return Statement(self.text, tuple(self.clauses), self._plain_tables())
+
+    def _read(self, at: int, end: int, scopes: list[_Scope]) -> None:
+        """Reads the tokens from one to before the other; the last of the scopes is the one they stand in."""
+        while at < end:
+            word = self.tokens[at].upper
+            if word == "(":
+                scopes.append(_Scope(is_query=False))
+            elif word == ")":
+                scopes.pop()
+            elif word == "WITH" and not scopes[-1].is_query:
+                at = self._with_list(at, scopes)
+                continue
+            elif word == "MATCH_RECOGNIZE" and self.tokens[at + 1].upper == "(":
+                at = self._clause(at, scopes)
+                continue
+            else:
+                self._word(at, word, scopes)
+            at += 1
+
+    def _word(self, at: int, word: str, scopes: list[_Scope]) -> None:
+        scope = scopes[-1]
+        if word == "SELECT" or word in _SET_OPERATIONS:
+            scope.is_query, scope.in_from, scope.relation = True, False, None
+        elif word == "FROM" and (scope.is_query or at == 0) and self.tokens[at - 1].upper != "DISTINCT":
+            scope.in_from = True
+            self._relation(at + 1, scopes)
+        elif word == "JOIN" and scope.in_from:
+            self._relation(at + 1, scopes)
+        elif word == "," and scope.in_from and not scope.values_list:
+            self._relation(at + 1, scopes)
+        elif word in _END_OF_FROM:
+            scope.in_from, scope.relation = False, None
+        elif word in _END_OF_RELATION:
+            scope.relation = None
+        elif word == "AS":
+            scope.values_list = False
+
+    def _relation(self, at: int, scopes: list[_Scope]) -> None:
+        """A table starts here; notes it if it is a plain name."""
+        scope = scopes[-1]
+        while self.tokens[at].upper in ("LATERAL", "ONLY"):
+            at += 1
+        scope.relation = at
+        scope.values_list = self.tokens[at].upper == "VALUES"
+        token, after = self.tokens[at], self.tokens[at + 1]
+        if token.kind not in _NAMES or after.upper in (".", "(") or scope.values_list:
+            return
+        if any(common.name.lower() == token.name.lower() for each in scopes for common in each.common):
+            return
+        aliased = after.upper == "AS" or (after.kind in _NAMES and after.upper not in _NO_ALIAS)
+        self.tables.append(TableName(token.name, token.span, aliased))
+
+    def _with_list(self, at: int, scopes: list[_Scope]) -> int:
+        """Reads WITH a AS ( ... ), b AS ( ... ): the queries inside are read like any other text."""
+        scope = scopes[-1]
+        at += 1
+        recursive = self.tokens[at].upper == "RECURSIVE"
+        at += recursive
+        while self.tokens[at].kind in _NAMES:
+            name, start = self.tokens[at].name, self.tokens[at].span
+            at += 1
+            if self.tokens[at].upper == "(":
+                at = self.closing[at] + 1
+            while self.tokens[at].upper != "(" and self.tokens[at].kind is not Kind.END:
+                at += 1  # AS, and MAX RECURSION LEVEL n
+            if self.tokens[at].kind is Kind.END:
+                return at
+            end = self.closing[at]
+            common = CommonTable(name, start.to(self.tokens[end].span), recursive)
+            self._read(at + 1, end, [*scopes, _Scope(is_query=False, common=[common] if recursive else [])])
+            scope.common.append(common)
+            at = end + 1
+            if self.tokens[at].upper != ",":
+                break
+            at += 1
+        return at
+
+    def _clause(self, at: int, scopes: list[_Scope]) -> int:
+        scope, token = scopes[-1], self.tokens[at]
+        if scope.relation is None or scope.relation >= at:
+            raise QueryError(
+                "SYNTAX_ERROR",
+                "MATCH_RECOGNIZE stands behind a table: FROM table MATCH_RECOGNIZE ( ... )",
+                text=self.text,
+                span=token.span,
+            )
+        first, last = self.tokens[scope.relation], self.tokens[at - 1]
+        if self.tokens[scope.relation - 1].upper == "LATERAL":
+            raise QueryError(
+                "CORRELATED_INPUT", "the input of MATCH_RECOGNIZE can't be LATERAL", text=self.text, span=first.span
+            )
+        end = self.closing[at + 1]
+        body = Span(self.tokens[at + 1].span.end, self.tokens[end].span.start)
+        clause = Clause(
+            span=Span(first.span.start, self.tokens[end].span.end),
+            input=Span(first.span.start, last.span.end),
+            body=body,
+            input_name=self._input_name(scope.relation, at),
+            tables=tuple(common for each in scopes for common in each.common),
+        )
+        # A clause behind a clause has the first as its input: what was found inside is read again there.
+        self.clauses = [known for known in self.clauses if known.span.start < clause.span.start]
+        self.clauses.append(clause)
+        return end + 1
+
+    def _input_name(self, first: int, end: int) -> str | None:
+        """The name by which the clause may qualify columns: the alias, else the table's own name."""
+        last = end - 1
+        if self.tokens[last].upper == ")":
+            opening = next(start for start, closing in self.closing.items() if closing == last)
+            named = opening - 1 > first and self.tokens[opening - 1].kind in _NAMES
+            behind = self.tokens[opening - 2]
+            is_alias = named and (behind.upper == "AS" or behind.upper == ")" or behind.kind in _NAMES)
+            return self.tokens[opening - 1].name if is_alias else None
+        return self.tokens[last].name if self.tokens[last].kind in _NAMES else None
+
+    def _plain_tables(self) -> tuple[TableName, ...]:
+        def outside(table: TableName) -> bool:
+            return not any(c.span.start <= table.span.start < c.span.end for c in self.clauses)
+
+        return tuple(table for table in self.tables if outside(table))

@@ -1,0 +1,81 @@
+"""Matches and the table they were found in -> the clearest matches, each with the rows around it, ready to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.report.price_chart import Excerpt
+from ostinato.report.stories import Story
+
+Match = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The rows of one key, in time order: one chart's worth of data."""
+
+    key: str
+    times: list[datetime]
+    values: list[float]
+    notes: list[str] | None
+    moments: np.ndarray
+    """The times once more, to search in."""
+
+    def row_at(self, moment: datetime) -> int:
+        return int(np.searchsorted(self.moments, np.datetime64(moment, "us")))
+
+
+def series_by_key(table: pa.Table, key: str, keys: Sequence[str] | None = None) -> dict[str, Series]:
+    """A table sorted by key and time, cut at its keys; `keys` keeps only those."""
+    names = table.column(key).to_numpy(zero_copy_only=False)
+    starts = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]])) if len(names) else np.array([], int)
+    ends = [*starts[1:].tolist(), len(names)]
+    value = "price" if "price" in table.column_names else "amount"
+    found = {}
+    for start, end in zip(starts.tolist(), ends, strict=True):
+        name = str(names[start])
+        if keys is None or name in keys:
+            rows = table.slice(start, end - start)
+            notes = rows.column("merchant").to_pylist() if "merchant" in table.column_names else None
+            times = rows.column("ts")
+            moments = times.to_numpy().astype("datetime64[us]")
+            found[name] = Series(name, times.to_pylist(), rows.column(value).to_pylist(), notes, moments)
+    return found
+
+
+def clearest(story: Story, matches: Sequence[Match], count: int) -> list[Match]:
+    """The matches that show the shape best, from as many keys as possible."""
+    ranked = sorted(matches, key=story.clarity, reverse=True)
+    seen: dict[str, int] = {}
+    turns = []
+    for match in ranked:
+        name = match[story.key]
+        seen[name] = seen.get(name, 0) + 1
+        turns.append((seen[name], match))
+    turns.sort(key=lambda turn: turn[0])  # stable: every key's best first, then every key's second
+    return [match for _, match in turns[:count]]
+
+
+def excerpt_of(match: Match, series: Series, *, zoom: bool = True) -> Excerpt:
+    """The match with about a third of its length on either side; `zoom` stops where the line leaves the match's range."""
+    labels = match["labels"].split(" ")
+    first = series.row_at(match["began"])
+    last = first + len(labels) - 1
+    around = max(4, len(labels) // 3)
+    start = max(0, first - around)
+    end = min(len(series.values) - 1, last + around)
+    if zoom:
+        inside = series.values[first : last + 1]
+        margin = 0.3 * (max(inside) - min(inside))
+        low, high = min(inside) - margin, max(inside) + margin
+        start = next((row + 1 for row in range(first, start - 1, -1) if not low <= series.values[row] <= high), start)
+        end = next((row - 1 for row in range(last, end + 1) if not low <= series.values[row] <= high), end)
+    cut = slice(start, end + 1)
+    notes = series.notes[cut] if series.notes is not None else None
+    return Excerpt(series.key, series.times[cut], series.values[cut], labels, first - start, notes)

@@ -1,0 +1,82 @@
+"""Numbers -> SVG text: elements, scales and paths. Nothing here knows what is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+
+def element(tag: str, content: str = "", /, **attributes: object) -> str:
+    """One element; `class_` gives `class`, other underscores become hyphens, None is left out.
+
+    >>> element("circle", cx=1, cy=2.50, class_="dot", stroke_width=None)
+    '<circle cx="1" cy="2.5" class="dot"/>'
+    """
+    written = "".join(
+        f' {_attribute_name(name)}="{escape(_number(value) if isinstance(value, float) else str(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    return f"<{tag}{written}>{content}</{tag}>" if content else f"<{tag}{written}/>"
+
+
+def _attribute_name(name: str) -> str:
+    if name in ("viewBox", "preserveAspectRatio"):
+        return name
+    return name.rstrip("_").replace("_", "-")
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def text(content: str, x: float, y: float, **attributes: object) -> str:
+    """A text element with its content escaped."""
+    return element("text", escape(content), x=x, y=y, **attributes)
+
+
+def line_path(points: Iterable[tuple[float, float]]) -> str:
+    """The `d` of a line through the points.
+
+    >>> line_path([(0.0, 1.0), (2.0, 3.456)])
+    'M0 1L2 3.46'
+    """
+    return "".join(f"{'L' if i else 'M'}{_number(x)} {_number(y)}" for i, (x, y) in enumerate(points))
+
+
+def area_path(points: Sequence[tuple[float, float]], floor: float) -> str:
+    """The `d` of the area between a line and a floor."""
+    return f"{line_path(points)}L{_number(points[-1][0])} {_number(floor)}L{_number(points[0][0])} {_number(floor)}Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A linear map from `low..high` to `start..end`; a domain without extent maps to the middle."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        if self.high == self.low:
+            return (self.start + self.end) / 2
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def round_ticks(low: float, high: float, about: int) -> list[float]:
+    """Around `about` round values inside low..high.
+
+    >>> round_ticks(134.2, 135.8, 4)
+    [134.5, 135.0, 135.5]
+    """
+    if high <= low:
+        return [low]
+    raw = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(i * step, 10) for i in range(first, last + 1)]

@@ -1,0 +1,264 @@
+"""One clause on a batch DataFrame: project what is needed, bring keys together, match in Python, put measures around.
+
+The plan is lazy and made of public operations only, so it is the same on Spark Connect:
+select -> repartition by key [-> sort] -> mapInArrow -> where (raises what a row reported) -> select.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.errors import QueryError, speaking_of
+from ostinato.language.binding import bind
+from ostinato.language.match_recognize import parse_clause
+from ostinato.language.render import quote, render_expression
+from ostinato.planning.plan import PREFIX, MatchPlan, make_plan, slot_name
+from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
+from ostinato.predicates.types import Settings
+from ostinato.query.expressions import Case, Column, Expr, span_of
+from ostinato.query.match_recognize import MatchRecognize, Output
+from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.size import estimated_bytes
+from ostinato.runtimes.spark.task import BITS_PER_COLUMN, ERROR, SparkTask, bits_name
+from ostinato.runtimes.spark.types import arrow_type, spark_type
+from ostinato.runtimes.task.worker import MATCHED
+
+SortBy = Literal["auto", "worker", "spark"]
+MEMORY_BUDGET_BYTES = 1 << 30
+_ROW = f"{PREFIX}row"
+"""A column to ship where a query needs none: rows still have to be counted."""
+
+
+class OstinatoWarning(UserWarning):
+    """Something that works, but perhaps not as meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """`sort`: who brings the rows of a key into order. `memory_budget`: bytes of a task above which Spark does."""
+
+    limits: Limits = Limits()
+    sort: SortBy = "auto"
+    memory_budget: int = MEMORY_BUDGET_BYTES
+
+
+def match_recognize(
+    clause: str,
+    *,
+    max_partial_matches: int = Limits().max_partial_matches,
+    sort: SortBy = "auto",
+    memory_budget: int = MEMORY_BUDGET_BYTES,
+) -> Callable[[DataFrame], DataFrame]:
+    """A function for `df.transform` that answers one MATCH_RECOGNIZE clause on a DataFrame.
+
+    `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))`
+    """
+    parse_clause(clause)  # errors in the text show here, not when the DataFrame comes
+    options = BatchOptions(Limits(max_partial_matches), sort, memory_budget)
+
+    def answer(df: DataFrame) -> DataFrame:
+        settings = session_settings(df)
+        query = parse_clause(clause, double_quoted_identifiers=settings.double_quoted_identifiers)
+        return match_dataframe(query, df, options, settings)
+
+    return answer
+
+
+def session_settings(df: DataFrame) -> Settings:
+    """The rules for expressions of the DataFrame's session."""
+    conf = df.sparkSession.conf
+
+    def is_on(name: str) -> bool:
+        return str(conf.get(name, "false")).lower() == "true"
+
+    return Settings(
+        ansi=is_on("spark.sql.ansi.enabled"),
+        timezone=str(conf.get("spark.sql.session.timeZone", "UTC")),
+        double_quoted_identifiers=is_on("spark.sql.ansi.doubleQuotedIdentifiers"),
+        case_sensitive=is_on("spark.sql.caseSensitive"),
+    )
+
+
+def match_dataframe(
+    query: MatchRecognize, df: DataFrame, options: BatchOptions = BatchOptions(), settings: Settings | None = None
+) -> DataFrame:
+    """The clause's rows as a DataFrame; nothing runs yet."""
+    if df.isStreaming:
+        raise QueryError("STREAM_NOT_SUPPORTED", "streaming DataFrames can't be asked yet", hint="use foreachBatch")
+    settings = settings or session_settings(df)
+    if not query.order_by:
+        warnings.warn(
+            "MATCH_RECOGNIZE without ORDER BY: Spark keeps no order of its own, so the result may differ between runs",
+            OstinatoWarning,
+            stacklevel=3,
+        )
+    plan = make_plan(bind(query, df.columns, case_sensitive=settings.case_sensitive))
+    return _BatchQuery(plan, df, options, settings).answer()
+
+
+class _BatchQuery:
+    def __init__(self, plan: MatchPlan, df: DataFrame, options: BatchOptions, settings: Settings) -> None:
+        self.plan = plan
+        self.bound = plan.bound
+        self.df = df
+        self.options = options
+        self.settings = settings
+        self.column_types = {field.name: field.dataType for field in df.schema.fields}
+        self.input_types = self._types([item.expr for item in plan.inputs])
+        for condition, kind in zip(plan.row_conditions, self._types(plan.row_conditions), strict=True):
+            with speaking_of(self.bound.clause.text):
+                check_condition(self._arrow(kind, "a condition"), span_of(condition))
+
+    def answer(self) -> DataFrame:
+        keys = self.bound.partition_by
+        by_spark = self._sorts_by_spark()
+        df = self._projected()
+        df = df.repartition(*(self._key_expression(name) for name in keys)) if keys else df.repartition(1)
+        if by_spark:
+            df = df.sortWithinPartitions(*(F.col(quote(name)) for name in keys), *self._order())
+        typed = self._typed()
+        schema = self._worker_schema(typed)
+        arrow = pa.schema([pa.field(f.name, self._arrow(f.dataType, f.name)) for f in schema.fields])
+        found = df.mapInArrow(SparkTask(typed, arrow, by_spark), schema)  # type: ignore[arg-type]
+        checked = found.where(F.expr(f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END"))
+        return self._measured(checked)
+
+    # --- types ---
+
+    def _types(self, exprs: Sequence[Expr]) -> list[s.DataType]:
+        """What Spark makes of expressions over one row. Only analysis; the first that fails is reported as ours."""
+        if not exprs:
+            return []
+        with without_error_log():
+            try:
+                columns = [F.expr(render_expression(expr)).alias(f"c{i}") for i, expr in enumerate(exprs)]
+                return [field.dataType for field in self.df.select(*columns).schema.fields]
+            except (AnalysisException, ParseException):
+                for expr in exprs:
+                    self._try(self.df, expr, expr)
+                raise
+
+    def _try(self, df: DataFrame, expr: Expr, written: Expr) -> None:
+        """Raises our error if it is this expression that Spark refuses."""
+        try:
+            _ = df.select(F.expr(render_expression(expr))).schema
+        except (AnalysisException, ParseException) as error:
+            raise refusal(error, written, self.bound.clause.text) from None
+
+    def _arrow(self, kind: s.DataType, name: str) -> pa.DataType:
+        return arrow_type(kind, self.settings.timezone, name)
+
+    def _typed(self) -> TypedPlan:
+        inputs = {item.expr: kind for item, kind in zip(self.plan.inputs, self.input_types, strict=True)}
+        return type_plan(
+            self.plan,
+            lambda expr: self._arrow(inputs[expr], render_expression(expr)),
+            lambda name: self._arrow(self.column_types[name], name),
+            self.settings,
+            self.options.limits,
+        )
+
+    # --- before matching ---
+
+    def _projected(self) -> DataFrame:
+        """Keys, order columns, inputs and packed row conditions: nothing else is shipped."""
+        names = dict.fromkeys((*self.bound.partition_by, *(key.column for key in self.bound.order_by)))
+        columns = {name: F.col(quote(name)) for name in names}
+        for item in self.plan.inputs:
+            columns[item.name] = F.expr(render_expression(item.expr)).alias(item.name)
+        conditions = self.plan.row_conditions
+        for start in range(0, len(conditions), BITS_PER_COLUMN):
+            name = bits_name(start // BITS_PER_COLUMN)
+            columns[name] = F.expr(_packed(conditions[start : start + BITS_PER_COLUMN])).alias(name)
+        if not columns:
+            columns[_ROW] = F.lit(1).alias(_ROW)
+        return self.df.select(*columns.values())
+
+    def _key_expression(self, name: str) -> SparkColumn:
+        column = F.col(quote(name))
+        if isinstance(self.column_types[name], s.FloatType | s.DoubleType):
+            return column + F.lit(0.0)  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
+        return column
+
+    def _order(self) -> list[SparkColumn]:
+        order = []
+        for bound in self.bound.order_by:
+            column, key = F.col(quote(bound.column)), bound.key
+            if key.descending:
+                order.append(column.desc_nulls_first() if key.puts_nulls_first else column.desc_nulls_last())
+            else:
+                order.append(column.asc_nulls_first() if key.puts_nulls_first else column.asc_nulls_last())
+        return order
+
+    def _sorts_by_spark(self) -> bool:
+        if self.options.sort != "auto":
+            return self.options.sort == "spark"
+        partitions = 1
+        if self.bound.partition_by:
+            partitions = int(str(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200")))
+        size = estimated_bytes(self.df)
+        return size is not None and size > self.options.memory_budget * partitions
+
+    # --- after matching ---
+
+    def _worker_schema(self, typed: TypedPlan) -> s.StructType:
+        fields = [s.StructField(name, self.column_types[name]) for name in self.plan.shown]
+        fields += [s.StructField(slot_name(i), spark_type(kind)) for i, kind in enumerate(typed.slot_types)]
+        if self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED:
+            fields.append(s.StructField(MATCHED, s.BooleanType()))
+        return s.StructType([*fields, s.StructField(ERROR, s.StringType())])
+
+    def _measured(self, found: DataFrame) -> DataFrame:
+        """The output columns in the standard's order, measures evaluated by Spark around what matching gave."""
+        shows_unmatched = self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
+        columns = {name: F.col(quote(name)) for name in self.plan.shown}
+        for measure, expr in zip(self.bound.measures, self.plan.outer, strict=True):
+            measured = Case(None, ((Column(MATCHED), expr),), None) if shows_unmatched else expr
+            columns[measure.name] = F.expr(render_expression(measured)).alias(measure.name)
+        with without_error_log():
+            try:
+                result = found.select(*(columns[name] for name in self.bound.output_names))
+                _ = result.schema  # Connect analyses late: let errors show here
+            except (AnalysisException, ParseException):
+                for measure, expr in zip(self.bound.clause.measures, self.plan.outer, strict=True):
+                    self._try(found, expr, measure.expression)
+                raise
+        return result
+
+
+def _packed(conditions: Sequence[Expr]) -> str:
+    """Conditions as the bits of one BIGINT; NULL counts as false."""
+    bits = (f"CASE WHEN {render_expression(c)} THEN {1 << i}L ELSE 0L END" for i, c in enumerate(conditions))
+    return " | ".join(f"({bit})" for bit in bits)
+
+
+_CODES = {
+    "UNRESOLVED_ROUTINE": "UNKNOWN_FUNCTION",
+    "DATATYPE_MISMATCH": "TYPE_MISMATCH",
+    "UNRESOLVED_COLUMN": "UNKNOWN_COLUMN",
+    "FIELD_NOT_FOUND": "UNKNOWN_COLUMN",
+    "WRONG_NUM_ARGS": "INVALID_ARGUMENTS",
+    "PARSE_SYNTAX_ERROR": "SYNTAX_ERROR",
+}
+
+
+def refusal(error: Exception, expr: Expr | None, text: str | None) -> QueryError:
+    """Spark's word on an expression as our error: its message without the plan, with a caret."""
+    condition = getattr(error, "getCondition", lambda: None)() or ""
+    code = next((ours for theirs, ours in _CODES.items() if str(condition).startswith(theirs)), "ANALYSIS_ERROR")
+    message = str(error).strip().split("\n")[0].split(" SQLSTATE")[0].split(";")[0]
+    message = message.split("] ", 1)[-1].rstrip(". ")
+    return QueryError(code, message, text=text, span=None if expr is None else span_of(expr))
+
+
+__all__ = ["BatchOptions", "OstinatoWarning", "match_dataframe", "match_recognize", "refusal", "session_settings"]
