@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from tests.cases import Case
 
 from ostinato.errors import MatchError
 from ostinato.language.match_recognize import parse_clause
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.reference.oracle import match_rows
 from ostinato.runtimes.local import match_table
-from tests.cases import Case
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:

@@ -30,7 +30,14 @@ COLUMNS: dict[str, pa.DataType] = {
     "f": pa.bool_(),
     "t": pa.timestamp("us", tz="UTC"),
 }
-_OF_TYPE = {"whole": ("x", "id", "g"), "real": ("y",), "exact": ("d",), "text": ("s", "k"), "moment": ("t",), "truth": ("f",)}
+_OF_TYPE = {
+    "whole": ("x", "id", "g"),
+    "real": ("y",),
+    "exact": ("d",),
+    "text": ("s", "k"),
+    "moment": ("t",),
+    "truth": ("f",),
+}
 _NUMBERS = ("whole", "real", "exact")
 _LITERALS = {
     "whole": ("0", "1", "2", "3", "-1"),
@@ -163,7 +170,9 @@ def references(draw: Draw, kind: str, names: Names) -> str:
             return "MATCH_NUMBER()"
         return _running(draw, names) + _count(draw, qualifier, label, names.numbered)
     if choice == 2 and kind == "text":
-        return draw(st.sampled_from([label, f"PREV({label})", f"LAST({label}, 1)", f"NEXT({label})", f"FIRST({label})"]))
+        return draw(
+            st.sampled_from([label, f"PREV({label})", f"LAST({label}, 1)", f"NEXT({label})", f"FIRST({label})"])
+        )
     if choice < 5:
         return _running(draw, names) + _aggregate(draw, kind, qualifier, label, names.numbered)
     operand = draw(of_one_row(kind, qualifier, label, names.numbered))
@@ -186,7 +195,13 @@ def _running(draw: Draw, names: Names) -> str:
 def _count(draw: Draw, qualifier: str, label: str, numbered: bool) -> str:
     kind = draw(st.sampled_from(tuple(_OF_TYPE)))
     operand = draw(of_one_row(kind, qualifier, label, numbered))
-    return draw(st.sampled_from([f"count({qualifier}*)", f"count({operand})", f"count(DISTINCT {operand})"]))
+    forms = [
+        f"count({qualifier}*)",
+        f"count({operand})",
+        f"count(DISTINCT {operand})",
+        f"count({operand}, {qualifier}x)",
+    ]
+    return draw(st.sampled_from([*forms, f"count_if({qualifier}x < 2)", f"count(DISTINCT {operand}, {qualifier}s)"]))
 
 
 def _aggregate(draw: Draw, kind: str, qualifier: str, label: str, numbered: bool) -> str:
@@ -197,6 +212,9 @@ def _aggregate(draw: Draw, kind: str, qualifier: str, label: str, numbered: bool
         forms += [f"sum({operand})", f"sum({operand})"]
     if kind == "real":
         forms += [f"avg({draw(of_one_row(draw(st.sampled_from(('whole', 'real'))), qualifier, label, numbered))})"] * 2
+        forms += [f"{name}({operand})" for name in ("stddev_pop", "var_samp")]
+    if kind == "exact":
+        forms += [f"avg({operand})"]
     if kind == "truth":
         forms += [f"bool_and({operand})", f"bool_or({operand})"]
     return draw(st.sampled_from(forms))
@@ -215,12 +233,29 @@ def values(draw: Draw, kind: str, names: Names, depth: int = 2) -> str:
         return f"coalesce({draw(again)}, {draw(again)})"
     if choice == 8:
         return f"CASE WHEN {draw(conditions(names, depth - 1))} THEN {draw(again)} ELSE {draw(again)} END"
+    if choice == 9 and kind == "whole" and draw(st.booleans()):
+        return _converted(draw, names, depth - 1)
     if choice == 9:
         return f"nullif({draw(again)}, {draw(again)})"
     if kind in _NUMBERS:
-        form = draw(st.sampled_from(["({} + {})", "({} - {})", "({} * {})", "greatest({}, {})", "least({}, {})", "abs({1})"]))
-        return form.format(draw(again), draw(again))
+        forms = ["({} + {})", "({} - {})", "({} * {})", "greatest({}, {})", "least({}, {})", "abs({1})", "(- {1})"]
+        forms += (
+            ["({1} % 3)", "({1} div 2)"] if kind == "whole" else ["({1} / 2)", "({1} % 2)"] if kind == "real" else []
+        )
+        return draw(st.sampled_from(forms)).format(draw(again), draw(again))
+    if kind == "text":
+        return draw(st.sampled_from(["({} || {})", "upper({1})", "concat({}, {})"])).format(draw(again), draw(again))
+    if kind == "moment":
+        return f"({draw(again)} {draw(st.sampled_from('+-'))} INTERVAL '1' MINUTE)"
     return draw(again)
+
+
+def _converted(draw: Draw, names: Names, depth: int) -> str:
+    """A whole number made of something else."""
+    kind, form = draw(
+        st.sampled_from([("text", "length({})"), ("truth", "CAST({} AS bigint)"), ("exact", "CAST({} AS int)")])
+    )
+    return form.format(draw(values(kind, names, depth)))
 
 
 @st.composite
@@ -233,6 +268,10 @@ def conditions(draw: Draw, names: Names, depth: int = 2) -> str:
         other = draw(value) if draw(st.booleans()) else draw(st.sampled_from(_LITERALS[kind]))
         sign = draw(st.sampled_from(["<", "<=", ">", ">=", "=", "<>", "<=>", "IS DISTINCT FROM"]))
         return f"({draw(value)} {sign} {other})"
+    if choice == 4 and kind == "text":
+        return f"({draw(value)} {draw(st.sampled_from(['LIKE', 'NOT LIKE', 'ILIKE', 'RLIKE']))} 'a%')"
+    if choice == 4 and kind == "moment":
+        return f"(t - {draw(value)} <= INTERVAL '2' MINUTE)"
     if choice == 4:
         return f"({draw(value)} IS {draw(st.sampled_from(['NULL', 'NOT NULL']))})"
     if choice == 5:
@@ -249,7 +288,9 @@ def conditions(draw: Draw, names: Names, depth: int = 2) -> str:
     if choice < 12:
         return f"({draw(inner)} OR {draw(inner)})"
     if choice == 12:
-        return f"(NOT {draw(inner)})"
+        return draw(st.sampled_from(["(NOT {})", "({} IS TRUE)", "({} IS NOT FALSE)", "if({0}, {0}, f)"])).format(
+            draw(inner)
+        )
     return f"CASE WHEN {draw(inner)} THEN {draw(inner)} ELSE {draw(inner)} END"
 
 
@@ -263,9 +304,13 @@ def definitions(draw: Draw, name: str, names: Names) -> str | None:
     if choice < 2:
         return None
     if choice < 4:
-        return draw(st.sampled_from(["x < 3", "s = 'a'", "x IS NULL", "f", "y > 1", "x >= 1", "s IN ('a', 'b')", "d <= 1.25"]))
+        return draw(
+            st.sampled_from(["x < 3", "s = 'a'", "x IS NULL", "f", "y > 1", "x >= 1", "s IN ('a', 'b')", "d <= 1.25"])
+        )
     if choice < 5:
-        return draw(st.sampled_from(["x > PREV(x)", f"{name}.x >= PREV({name}.x)", "NEXT(s) = 'b'", "PREV(x, 2) IS NULL"]))
+        return draw(
+            st.sampled_from(["x > PREV(x)", f"{name}.x >= PREV({name}.x)", "NEXT(s) = 'b'", "PREV(x, 2) IS NULL"])
+        )
     return draw(conditions(names))
 
 
@@ -286,7 +331,8 @@ def clauses(draw: Draw, *, modes: bool = False) -> str:
     lines = [draw(st.sampled_from(["", "", "PARTITION BY k", "PARTITION BY g, k", "PARTITION BY f, k, g"]))]
     within = draw(st.integers(0, 7)) == 0
     order = draw(st.sampled_from(["t, id", "t DESC, id"])) if within else draw(st.sampled_from(_ORDERS))
-    lines.append(f"ORDER BY {order}")
+    if within or draw(st.integers(0, 9)):
+        lines.append(f"ORDER BY {order}")
     lines.append("MEASURES " + ", ".join(_measures(draw, Names(primary, unions, in_measures=True))))
     outputs = [*_OUTPUTS, "ALL ROWS PER MATCH OMIT EMPTY MATCHES"]
     if not modes and "{-" not in pattern:
@@ -309,13 +355,21 @@ def clauses(draw: Draw, *, modes: bool = False) -> str:
 def _unions(draw: Draw, primary: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not primary or draw(st.integers(0, 2)):
         return ()
-    members = draw(st.lists(st.sampled_from(primary), min_size=1, max_size=len(primary), unique=True))
-    return (("U", tuple(members)),)
+    members = st.lists(st.sampled_from(primary), min_size=1, max_size=len(primary), unique=True)
+    return tuple((name, tuple(draw(members))) for name in draw(st.sampled_from(["U", "UV"])))
 
 
 def _measures(draw: Draw, names: Names) -> list[str]:
-    kinds = draw(st.lists(st.sampled_from(tuple(_OF_TYPE)), min_size=1, max_size=3))
-    return [f"{draw(values(kind, names))} AS m{i}" for i, kind in enumerate(kinds)]
+    kinds = draw(st.lists(st.sampled_from((*_OF_TYPE, "list")), min_size=1, max_size=3))
+    return [f"{draw(_lists(names) if kind == 'list' else values(kind, names))} AS m{i}" for i, kind in enumerate(kinds)]
+
+
+@st.composite
+def _lists(draw: Draw, names: Names) -> str:
+    variable = draw(st.sampled_from(("", *names.all)))
+    qualifier, label = (f"{variable}.", f"CLASSIFIER({variable})") if variable else ("", "CLASSIFIER()")
+    operand = draw(of_one_row(draw(st.sampled_from(tuple(_OF_TYPE))), qualifier, label, names.numbered))
+    return f"{_running(draw, names)}array_agg({draw(st.sampled_from(['', 'DISTINCT ']))}{operand})"
 
 
 def _skip(draw: Draw, names: Names) -> str:

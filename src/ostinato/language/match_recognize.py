@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ostinato.language.checks import check_clause
 from ostinato.language.cursor import Cursor
@@ -51,6 +51,24 @@ def parse_clause(
     return query
 
 
+def parse_partition_keys(text: str) -> tuple[PartitionKey, ...]:
+    """What may follow PARTITION BY."""
+    return _whole_list(text, "partition_keys")
+
+
+def parse_sort_keys(text: str) -> tuple[SortKey, ...]:
+    """What may follow ORDER BY."""
+    return _whole_list(text, "sort_keys")
+
+
+def _whole_list(text: str, what: str) -> tuple[Any, ...]:
+    cursor = Cursor(text)
+    keys: tuple[Any, ...] = getattr(_ClauseParser(cursor, None), what)()
+    if cursor.token.kind is not Kind.END:
+        cursor.fail(f"expected a column, found {cursor.describe()}")
+    return keys
+
+
 class _ClauseParser:
     def __init__(self, cursor: Cursor, input_name: str | None) -> None:
         self.cursor = cursor
@@ -59,8 +77,8 @@ class _ClauseParser:
 
     def clause(self) -> MatchRecognize:
         cursor = self.cursor
-        partition_by = self._listed(self._partition_key) if cursor.accept("PARTITION", "BY") else ()
-        order_by = self._listed(self._sort_key) if cursor.accept("ORDER", "BY") else ()
+        partition_by = self.partition_keys() if cursor.accept("PARTITION", "BY") else ()
+        order_by = self.sort_keys() if cursor.accept("ORDER", "BY") else ()
         measures = self._listed(self._measure) if cursor.accept("MEASURES") else ()
         output = self._output()
         mode, skip = self._after_match()
@@ -122,8 +140,11 @@ class _ClauseParser:
                 hint=f"{where} takes plain columns of the input",
             )
 
-    def _partition_key(self) -> PartitionKey:
-        return self._key_column("PARTITION BY")
+    def partition_keys(self) -> tuple[PartitionKey, ...]:
+        return self._listed(lambda: self._key_column("PARTITION BY"))
+
+    def sort_keys(self) -> tuple[SortKey, ...]:
+        return self._listed(self._sort_key)
 
     def _sort_key(self) -> SortKey:
         cursor, key = self.cursor, self._key_column("ORDER BY")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,7 +31,7 @@ class Series:
         return int(np.searchsorted(self.moments, np.datetime64(moment, "us")))
 
 
-def series_by_key(table: pa.Table, key: str, keys: Sequence[str] | None = None) -> dict[str, Series]:
+def series_by_key(table: pa.Table, key: str, keys: Collection[str] | None = None) -> dict[str, Series]:
     """A table sorted by key and time, cut at its keys; `keys` keeps only those."""
     names = table.column(key).to_numpy(zero_copy_only=False)
     starts = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]])) if len(names) else np.array([], int)
@@ -49,12 +49,18 @@ def series_by_key(table: pa.Table, key: str, keys: Sequence[str] | None = None) 
     return found
 
 
-def clearest(story: Story, matches: Sequence[Match], count: int) -> list[Match]:
+def clearest(story: Story, matches: Sequence[Match], series: Mapping[str, Series], count: int) -> list[Match]:
     """The matches that show the shape best, from as many keys as possible."""
-    ranked = sorted(matches, key=story.clarity, reverse=True)
+
+    def clarity(match: Match) -> float:
+        labels = match["labels"].split(" ")
+        one = series[match[story.key]]
+        first = one.row_at(match["began"])
+        return story.clarity(labels, one.values[first : first + len(labels)])
+
     seen: dict[str, int] = {}
     turns = []
-    for match in ranked:
+    for match in sorted(matches, key=clarity, reverse=True):
         name = match[story.key]
         seen[name] = seen.get(name, 0) + 1
         turns.append((seen[name], match))

@@ -89,9 +89,9 @@ def _tile(answer: Answer) -> str:
 
 def _section(answer: Answer, table: pa.Table) -> str:
     story, matches = answer.story, answer.matches.to_pylist()
-    drawn = clearest(story, matches, _DRAWN)
     every_key = story.table == "trades"
-    series = series_by_key(table, story.key, None if every_key else [match[story.key] for match in drawn])
+    series = series_by_key(table, story.key, None if every_key else {match[story.key] for match in matches})
+    drawn = clearest(story, matches, series, _DRAWN)
     facts = (
         f"{len(matches):,} {_plural(len(matches), 'match', 'matches')} in {table.num_rows:,} {story.table}, "
         f"{answer.seconds:.1f} s from query to rows. {answer.remark}"
@@ -114,9 +114,9 @@ def _figure(story: Story, match: Match, series: Mapping[str, Series], *, is_firs
     excerpt = excerpt_of(match, series[match[story.key]], zoom=story.table == "trades")
     began, ended = match["began"], match["ended"]
     if began.date() == ended.date():
-        span = f"{began:%d %B %Y}, {began:%H:%M} to {ended:%H:%M}"
+        span = f"{began.day} {began:%B %Y, %H:%M} to {ended:%H:%M}"
     else:
-        span = f"{began:%d %B %Y, %H:%M} to {ended:%d %B, %H:%M}"
+        span = f"{began.day} {began:%B %Y, %H:%M} to {ended.day} {ended:%B, %H:%M}"
     title = f"{story.title}: {excerpt.key}, {span}; {len(excerpt.labels)} rows"
     draw = payment_chart if story.table == "payments" else price_chart
     if is_first:

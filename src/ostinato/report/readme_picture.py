@@ -7,35 +7,35 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-import pyarrow as pa
-
+from ostinato.language.match_recognize import parse_clause
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
 from ostinato.report.price_chart import Size, price_chart
 from ostinato.report.sample_events import make_trades
 from ostinato.report.stories import HEAD_AND_SHOULDERS, Story
 from ostinato.report.svg import element, text
+from ostinato.runtimes.local import match_table
 
 _SIZE = Size(880, 300, 4, 6)
 _MARGIN, _HEADLINE = 16.0, 34.0
-_ROWS = 60_000
+_ROWS = 200_000
 
 
 def readme_picture(seed: int = 7) -> str:
     """The SVG text. It carries its own background, so it reads on a white and on a dark page."""
-    from ostinato.runtimes.local import match
-
     story = HEAD_AND_SHOULDERS
     trades = make_trades(_ROWS, seed)
-    found: pa.Table = match(story.sql, trades)
-    best = clearest(story, found.to_pylist(), 1)[0]
-    excerpt = excerpt_of(best, series_by_key(trades, story.key, [best[story.key]])[best[story.key]])
+    sql = story.sql
+    found = match_table(parse_clause(sql[sql.index("(") + 1 : sql.rindex(")")]), trades)
+    series = series_by_key(trades, story.key)
+    best = clearest(story, found.to_pylist(), series, 1)[0]
+    excerpt = excerpt_of(best, series[best[story.key]])
     title = f"The price of {excerpt.key} with one head-and-shoulders match, labelled A to M"
     width, height = _SIZE.width + 2 * _MARGIN, _SIZE.height + _HEADLINE + 2 * _MARGIN
     chart = price_chart(excerpt, story, _SIZE, title=title, class_=None)
     placed = chart.replace("<svg ", f'<svg x="{_MARGIN:g}" y="{_MARGIN + _HEADLINE:g}" width="880" height="300" ', 1)
     style = files("ostinato.report").joinpath("chart.css").read_text(encoding="utf-8")
     sheet = element("rect", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=10, class_="sheet")
-    headline = text(f"{excerpt.key}, {best['began']:%d %B %Y}", _MARGIN + 6, _MARGIN + 16, class_="title")
+    headline = text(f"{excerpt.key}, {best['began'].day} {best['began']:%B %Y}", _MARGIN + 6, _MARGIN + 16, class_="title")
     content = element("title", escape(title)) + element("style", style) + sheet + headline + _legend(story, width) + placed
     # A name, not an address that anything is loaded from: SVG files need it.
     namespace = "http://www.w3.org/2000/svg"

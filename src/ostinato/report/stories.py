@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,8 @@ class Story:
     phases: tuple[Phase, ...]
     marked: tuple[str, ...]
     """Labels that are written at their last row, where the shape turns."""
-    clarity: Callable[[Mapping[str, Any]], float]
-    """How well one match (a row of the result) shows the shape: the clearest are drawn."""
+    clarity: Callable[[Sequence[str], Sequence[float]], float]
+    """How well a match (its rows' labels and values) shows the shape: the clearest are drawn."""
 
     @property
     def sql(self) -> str:
@@ -44,12 +43,12 @@ class Story:
         return next((phase.tone for phase in self.phases if label in phase.labels), 0)
 
 
-def _prominence(match: Mapping[str, Any]) -> float:
-    """The smallest step of the shape is large, as a part of its height and in percent, and each row can be seen."""
-    left, head, right, neck = (match[name] for name in ("left_shoulder", "head", "right_shoulder", "neckline"))
-    smallest = max(0.0, min(head - left, head - right, left - neck, right - neck))
-    rows = match["labels"].count(" ") + 1
-    return float(smallest / (head - match["reversal"]) * (smallest / head) ** 0.5) * (1.0 if 20 <= rows <= 72 else 0.5)
+def _prominence(labels: Sequence[str], prices: Sequence[float]) -> float:
+    """The smallest of the shape's steps as a part of its height; less for matches too long to see each row."""
+    at = dict(zip(labels, prices, strict=True))  # the last price of each label
+    steps = (at["C"] - at["E"], at["G"] - at["C"], at["G"] - at["K"], at["K"] - at["I"])
+    height = at["G"] - min(at["A"], at["M"])
+    return min(steps) / height * (1.0 if 20 <= len(labels) <= 72 else 0.5)
 
 
 HEAD_AND_SHOULDERS = Story(
@@ -78,7 +77,7 @@ V_SHAPES = Story(
     key="symbol",
     phases=(Phase("top", ("TOP",), 1), Phase("fall", ("FALL",), 4), Phase("rise", ("RISE",), 3), Phase("back", ("BACK",), 2)),
     marked=("TOP", "FALL", "BACK"),
-    clarity=lambda match: float(match["fell_percent"]),
+    clarity=lambda labels, prices: 1 - min(prices) / prices[0],
 )
 
 CARD_FRAUD = Story(
@@ -90,7 +89,7 @@ CARD_FRAUD = Story(
     key="card",
     phases=(Phase("probe", ("PROBE",), 1), Phase("hit", ("HIT",), 4)),
     marked=("HIT",),
-    clarity=lambda match: float(match["taken"]),
+    clarity=lambda labels, amounts: amounts[-1],
 )
 
 STORIES = (HEAD_AND_SHOULDERS, V_SHAPES, CARD_FRAUD)

@@ -17,6 +17,7 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.worker import MATCHED, Batch, OutputRows, Worker
 
 

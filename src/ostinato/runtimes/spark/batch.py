@@ -20,6 +20,7 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.binding import bind
+from ostinato.language.fluent import PatternQuery
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import quote, render_expression
 from ostinato.planning.plan import PREFIX, MatchPlan, make_plan, slot_name
@@ -53,7 +54,7 @@ class BatchOptions:
 
 
 def match_recognize(
-    clause: str,
+    clause: str | PatternQuery,
     *,
     max_partial_matches: int = Limits().max_partial_matches,
     sort: SortBy = "auto",
@@ -61,14 +62,16 @@ def match_recognize(
 ) -> Callable[[DataFrame], DataFrame]:
     """A function for `df.transform` that answers one MATCH_RECOGNIZE clause on a DataFrame.
 
-    `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))`
+    `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))`, or
+    the same with an `ost.pattern(...)` in place of the text. The options are those of `ost.sql`.
     """
-    parse_clause(clause)  # errors in the text show here, not when the DataFrame comes
+    text = clause.to_sql() if isinstance(clause, PatternQuery) else clause
+    parse_clause(text)  # errors in the text show here, not when the DataFrame comes
     options = BatchOptions(Limits(max_partial_matches), sort, memory_budget)
 
     def answer(df: DataFrame) -> DataFrame:
         settings = session_settings(df)
-        query = parse_clause(clause, double_quoted_identifiers=settings.double_quoted_identifiers)
+        query = parse_clause(text, double_quoted_identifiers=settings.double_quoted_identifiers)
         return match_dataframe(query, df, options, settings)
 
     return answer

@@ -1,0 +1,1 @@
+"""What Ostinato is measured by: `python -m benchmarks NAME [--scale small|full] [--json FILE] [--plot DIR]`."""

@@ -1,0 +1,27 @@
+"""The command line: `ostinato demo | run | explain | bench`. Arguments in, text, files and an exit code out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ostinato.cli.arguments import parse_arguments
+from ostinato.cli.failures import ExitCode, report_failure
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 query, 2 usage, 3 environment, 4 unexpected."""
+    try:
+        options = parse_arguments(sys.argv[1:] if argv is None else argv)
+    except SystemExit as stop:  # argparse has printed its message, or the help that was asked for
+        return stop.code if isinstance(stop.code, int) else ExitCode.USAGE
+    try:
+        return int(options.command(options))
+    except BrokenPipeError:  # `ostinato run ... | head`: the reader has seen enough
+        sys.stderr.close()
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except Exception as error:
+        return report_failure(error, debug=options.debug)

@@ -1,0 +1,122 @@
+"""Words of a command line -> the command and its options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import ostinato
+
+_EXIT_CODES = "exit codes: 0 done, 1 the query or its data, 2 usage, 3 the machine (no Java, no pyspark), 4 unexpected"
+
+
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """The options, with `command` set to the function that carries them out. Raises SystemExit as argparse does."""
+    parser = argparse.ArgumentParser(
+        prog="ostinato",
+        description="SQL MATCH_RECOGNIZE and event-pattern queries for Apache Spark.",
+        epilog=_EXIT_CODES,
+    )
+    parser.add_argument("--version", action="version", version=f"ostinato {ostinato.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_demo(commands)
+    _add_run(commands)
+    _add_explain(commands)
+    _add_bench(commands)
+    return parser.parse_args(argv)
+
+
+def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.demo import run_demo
+
+    parser = commands.add_parser(
+        "demo",
+        help="find three patterns in generated data, and write a page that shows them",
+        description="Generate trades and card payments, find three patterns in them with Spark, write an HTML report.",
+    )
+    parser.add_argument("--out", type=Path, default=Path("ostinato-demo"), metavar="DIR", help="folder to write (default: %(default)s)")
+    parser.add_argument("--rows", type=_at_least(600), default=200_000, metavar="N", help="trades to generate (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=7, help="another seed, other data (default: %(default)s)")
+    _add_debug(parser)
+    parser.set_defaults(command=run_demo)
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.run import run_query
+
+    parser = commands.add_parser(
+        "run",
+        help="run a query over files",
+        description="Run a SQL query that may hold MATCH_RECOGNIZE over Parquet, CSV or JSON files, with a local Spark.",
+        epilog=_EXIT_CODES,
+    )
+    _add_query(parser)
+    _add_input(parser)
+    parser.add_argument("--output", type=Path, metavar="PATH", help="write the rows to a .parquet, .csv or .json file instead of printing them")
+    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="how to print the rows (default: %(default)s); json is one object a line")
+    parser.add_argument("--limit", type=_at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)")
+    _add_debug(parser)
+    parser.set_defaults(command=run_query)
+
+
+def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.explain import explain_query
+
+    parser = commands.add_parser(
+        "explain",
+        help="show how a query is understood and run",
+        description="Show a query's pattern, its automaton, and which engine runs it and why. Reads no rows.",
+    )
+    _add_query(parser)
+    _add_input(parser)
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="also draw the automaton into an SVG file")
+    _add_debug(parser)
+    parser.set_defaults(command=explain_query)
+
+
+def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.bench import run_benchmarks
+
+    parser = commands.add_parser(
+        "bench",
+        help="measure (needs a checkout of the project)",
+        description="Run the project's benchmarks: the same as `python -m benchmarks NAME ...` in a checkout.",
+    )
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="NAME ...", help="passed on to the benchmarks")
+    _add_debug(parser)
+    parser.set_defaults(command=run_benchmarks)
+
+
+def _add_query(parser: argparse.ArgumentParser) -> None:
+    query = parser.add_mutually_exclusive_group(required=True)
+    query.add_argument("query", nargs="?", metavar="q.sql", help="a file that holds the query; - reads it from stdin")
+    query.add_argument("-e", "--execute", metavar="SQL", help="the query itself")
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="a table of the query, by its name: a .parquet, .csv, .tsv or .json file or folder; may be repeated",
+    )
+
+
+def _add_debug(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--debug", action="store_true", help="show stack traces")
+
+
+class _at_least:  # noqa: N801 - argparse shows the name of a type in its messages
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def __call__(self, words: str) -> int:
+        try:
+            number = int(words)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{words}' is not a whole number") from None
+        if number < self.least:
+            raise argparse.ArgumentTypeError(f"must be at least {self.least:,}")
+        return number

@@ -1,0 +1,153 @@
+"""Names and paths on the command line -> DataFrames; a DataFrame -> one file. The ending of a path says its format."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from glob import has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ostinato.cli.failures import UsageFault
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Format = Literal["parquet", "csv", "tsv", "json"]
+
+_ENDINGS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+_COMPRESSED = (".gz", ".bz2", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A table of the query and where it lies."""
+
+    name: str
+    path: str
+    format: Format
+
+
+def parse_inputs(words: Iterable[str]) -> list[Input]:
+    """`NAME=PATH` words as inputs. Raises UsageFault for a word that isn't one, and for files that aren't there."""
+    inputs: list[Input] = []
+    for word in words:
+        name, separator, path = word.partition("=")
+        if not separator or not path or not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise UsageFault("INVALID_INPUT", f"--input {word} is not of the form NAME=PATH", hint="--input trades=trades.parquet")
+        if any(name.lower() == other.name.lower() for other in inputs):
+            raise UsageFault("DUPLICATE_INPUT", f"--input {name} is given twice")
+        kind = format_of(path)
+        if "://" not in path and not has_magic(path) and not Path(path).exists():
+            raise UsageFault("INPUT_MISSING", f"there is no file or folder {path} (for table {name})")
+        inputs.append(Input(name, path, kind))
+    return inputs
+
+
+def format_of(path: str) -> Format:
+    """The format that the ending of a path tells.
+
+    >>> format_of("trades.parquet"), format_of("2024/*.csv.gz"), format_of("log.jsonl")
+    ('parquet', 'csv', 'json')
+    """
+    suffixes = [suffix.lower() for suffix in Path(path.rstrip("/")).suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    kind = _ENDINGS.get(suffixes[-1]) if suffixes else None
+    if kind is None:
+        raise UsageFault(
+            "UNKNOWN_FORMAT", f"the ending of {path} tells no format", hint="known endings: " + ", ".join(_ENDINGS)
+        )
+    return kind
+
+
+def read_input(spark: SparkSession, given: Input) -> DataFrame:
+    """The table as a DataFrame. CSV files have a header line, and their types are inferred."""
+    path = given.path if "://" in given.path else str(Path(given.path).absolute())
+    if given.format == "parquet":
+        return spark.read.parquet(path)
+    if given.format == "json":
+        return spark.read.json(path)
+    return spark.read.csv(path, header=True, inferSchema=True, sep="\t" if given.format == "tsv" else ",")
+
+
+def check_output(path: Path) -> Format:
+    """The format to write. Raises UsageFault before any work is done for nothing."""
+    kind = format_of(str(path))
+    if path.suffix.lower() in _COMPRESSED:
+        raise UsageFault("UNKNOWN_FORMAT", f"can't write a compressed file {path}", hint="Parquet is compressed by itself")
+    if path.is_dir():
+        raise UsageFault("OUTPUT_IS_FOLDER", f"{path} is a folder, and one file is to be written there")
+    if not path.absolute().parent.is_dir():
+        raise UsageFault("OUTPUT_FOLDER_MISSING", f"there is no folder {path.absolute().parent} to write {path.name} into")
+    return kind
+
+
+def write_output(frame: DataFrame, path: Path, kind: Format) -> None:
+    """Write all rows to one file, in the order of the result, whatever their number.
+
+    Spark writes its parts in parallel into a folder beside the file; they are joined piece by piece, so that neither
+    this process nor a single task has to hold the result.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
+    try:
+        parts_folder = folder / "parts"
+        _write_parts(frame, parts_folder, kind)
+        parts = sorted(part for part in parts_folder.iterdir() if part.name.startswith("part-"))
+        whole = folder / "whole"
+        if kind == "parquet":
+            _join_parquet(parts, whole)
+        else:
+            header = _header(frame.columns, "\t" if kind == "tsv" else ",") if kind != "json" else None
+            _join_text(parts, whole, header)
+        whole.replace(path)  # in one step: a reader sees the old file or the new one
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_parts(frame: DataFrame, folder: Path, kind: Format) -> None:
+    target = str(folder.absolute())
+    if kind == "parquet":
+        frame.write.parquet(target)
+    elif kind == "json":
+        frame.write.json(target, ignoreNullFields=False)
+    else:
+        frame.write.csv(target, header=False, sep="\t" if kind == "tsv" else ",", quote='"', escape='"')
+
+
+def _join_parquet(parts: list[Path], whole: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(whole, pq.read_schema(parts[0])) as writer:
+        for part in parts:
+            file = pq.ParquetFile(part)
+            for group in range(file.num_row_groups):
+                writer.write_table(file.read_row_group(group))
+
+
+def _join_text(parts: list[Path], whole: Path, header: str | None) -> None:
+    with whole.open("wb") as target:
+        if header is not None:
+            target.write(header.encode())
+        for part in parts:
+            with part.open("rb") as source:
+                shutil.copyfileobj(source, target)
+
+
+def _header(names: Iterable[str], separator: str) -> str:
+    from io import StringIO
+
+    line = StringIO()
+    csv.writer(line, delimiter=separator, lineterminator="\n").writerow(names)
+    return line.getvalue()

@@ -1,0 +1,100 @@
+"""`ostinato run`: a query over files -> rows on the terminal or in a file."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ostinato.cli.files import check_output, parse_inputs, read_input, write_output
+from ostinato.cli.progress import progress_on_stderr
+from ostinato.cli.queries import query_text
+from ostinato.cli.text_table import cell_text, text_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_ROWS_OF_A_TABLE = 20
+_WIDTH_OF_A_FILE = 200
+"""Characters in a line when the table doesn't go to a terminal."""
+
+
+def run_query(options: argparse.Namespace) -> int:
+    """Run the query, print or write its rows."""
+    query = query_text(options)
+    inputs = parse_inputs(options.input)
+    output = None if options.output is None else check_output(options.output)
+    progress = progress_on_stderr()
+    with progress("starting Spark"):
+        from ostinato.runtimes.spark.session import local_session
+        from ostinato.runtimes.spark.statement import sql
+
+        # pyarrow, which joins the parts of the output, reads Spark's older form of timestamps as nanoseconds.
+        spark = local_session("ostinato run", **{"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"})
+    with progress("reading"):
+        tables = {given.name: read_input(spark, given) for given in inputs}
+    with progress("planning"):
+        frame = sql(query, spark=spark, **tables)
+    if output is not None:
+        with progress("running"):
+            if options.limit is not None:
+                frame = frame.limit(options.limit)
+            write_output(frame, options.output, output)
+        print(f"wrote {options.output}", file=sys.stderr)
+    elif options.format == "table":
+        limit = _ROWS_OF_A_TABLE if options.limit is None else options.limit
+        with progress("running"):
+            text = table_of(frame, limit)
+        print(text)
+    else:
+        with progress("running"):  # until the first row is there; then the rows show the progress
+            rows = frame.toLocalIterator()
+            first = list(islice(rows, 1))
+        print_rows(frame.columns, islice(_chained(first, rows), options.limit), options.format)
+    return 0
+
+
+def table_of(frame: DataFrame, limit: int) -> str:
+    """The first rows as text, and how many more there are."""
+    width = shutil.get_terminal_size((_WIDTH_OF_A_FILE, 24)).columns if sys.stdout.isatty() else _WIDTH_OF_A_FILE
+    kept = frame.persist()  # counted and shown, but computed once
+    try:
+        count = kept.count()
+        rows = kept.limit(limit).collect()
+    finally:
+        kept.unpersist()
+    return text_table(frame.columns, [tuple(row) for row in rows], width=width, left_out=count - len(rows))
+
+
+def print_rows(names: list[str], rows: Iterator[Any], form: str) -> None:
+    """All rows to stdout as CSV with a header, or as one JSON object a line."""
+    if form == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([None if value is None else cell_text(value) for value in row] for row in rows)
+        return
+    for row in rows:
+        print(json.dumps(dict(zip(names, map(_plain, row), strict=True)), default=str, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    """Structs as objects; NaN and infinities as text, because JSON has no numbers for them."""
+    if hasattr(value, "asDict"):
+        return {name: _plain(item) for name, item in value.asDict().items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value.hex() if isinstance(value, bytes | bytearray) else value
+
+
+def _chained(first: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
+    yield from first
+    yield from rest

@@ -1,0 +1,119 @@
+"""Rows -> a table of text that fits the terminal: aligned, cut where it must be, nothing invisible in it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+_GAP = "  "
+_NARROWEST = 6
+_CUT = "…"
+
+
+def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], *, width: int, left_out: int = 0) -> str:
+    """The rows under their names. Columns are cut, widest first, until a line has at most `width` characters.
+
+    >>> print(text_table(["symbol", "price"], [["ARIA", 12.5], ["FUGA", None]], width=80, left_out=3))
+    symbol  price
+    ------  -----
+    ARIA     12.5
+    FUGA     NULL
+    … 3 more rows
+    """
+    cells = [[cell_text(value) for value in row] for row in rows]
+    heads = [_visible(name) for name in names]
+    natural = [max(map(display_width, [head, *column])) for head, column in zip(heads, _columns(cells, len(names)), strict=True)]
+    widths = fitted(natural, width)
+    is_number = [
+        all(isinstance(row[i], int | float | Decimal | None) and not isinstance(row[i], bool) for row in rows) and bool(rows)
+        for i in range(len(names))
+    ]
+    lines = [_line(heads, widths, is_number), _GAP.join("-" * size for size in widths)]
+    lines += [_line(row, widths, is_number) for row in cells]
+    if left_out:
+        lines.append(f"{_CUT} {left_out:,} more {'row' if left_out == 1 else 'rows'}")
+    elif not rows:
+        lines.append("no rows")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def cell_text(value: Any) -> str:
+    """One value as people read it.
+
+    >>> cell_text(datetime(2025, 1, 6, 9, 30)), cell_text(0.1 + 0.2), cell_text([1, None]), cell_text("a\\nb")
+    ('2025-01-06 09:30:00', '0.3', '[1, NULL]', 'a\\\\nb')
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(cell_text(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{cell_text(key)}: {cell_text(item)}" for key, item in value.items()) + "}"
+    return _visible(str(value))
+
+
+def display_width(text: str) -> int:
+    """Columns that a terminal needs: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
+    return sum(_char_width(char) for char in text)
+
+
+def fitted(natural: Sequence[int], width: int) -> list[int]:
+    """Widths that sum up to the width of a line, taken from the widest columns; never below a readable least.
+
+    >>> fitted([10, 40, 30], 64)
+    [10, 25, 25]
+    """
+    room = width - len(_GAP) * (len(natural) - 1)
+    if sum(natural) <= room:
+        return list(natural)
+    cap = max(natural)
+    while cap > _NARROWEST and sum(min(size, cap) for size in natural) > room:
+        cap -= 1
+    return [min(size, cap) for size in natural]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool]) -> str:
+    return _GAP.join(_padded(cell, size, right) for cell, size, right in zip(cells, widths, is_number, strict=True))
+
+
+def _padded(cell: str, size: int, right: bool) -> str:
+    shown = cell
+    if display_width(cell) > size:
+        shown, used = "", 0
+        for char in cell:
+            if used + _char_width(char) > size - 1:
+                break
+            shown, used = shown + char, used + _char_width(char)
+        shown += _CUT
+    blank = " " * (size - display_width(shown))
+    return blank + shown if right else shown + blank
+
+
+def _columns(cells: Sequence[Sequence[str]], count: int) -> list[list[str]]:
+    return [[row[i] for row in cells] for i in range(count)]
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _visible(text: str) -> str:
+    """Line ends and control characters as escapes: data must not move the cursor."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

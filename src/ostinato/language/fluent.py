@@ -1,0 +1,136 @@
+"""`ost.pattern("A B+ C")...`: the clause built by calls. Gives the same query as the text would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from ostinato.errors import QueryError
+from ostinato.language.expressions import parse_expression
+from ostinato.language.intervals import parse_interval
+from ostinato.language.match_recognize import parse_clause, parse_partition_keys, parse_sort_keys
+from ostinato.language.render import render_clause
+from ostinato.language.row_pattern import parse_row_pattern
+from ostinato.query.expressions import Name
+from ostinato.query.match_recognize import (
+    Definition,
+    MatchMode,
+    MatchRecognize,
+    Measure,
+    Output,
+    Skip,
+    SkipKind,
+    Subset,
+)
+
+
+def pattern(text: str) -> PatternQuery:
+    """A query for a row pattern; say the rest with its methods.
+
+    >>> query = (
+    ...     pattern("DOWN+ UP+")
+    ...     .partition_by("symbol")
+    ...     .order_by("ts")
+    ...     .define(DOWN="price < PREV(price)", UP="price > PREV(price)")
+    ...     .measures(bottom="LAST(DOWN.price)")
+    ... )
+    >>> print(query.to_sql())
+    PARTITION BY symbol
+    ORDER BY ts
+    MEASURES last(DOWN.price) AS `bottom`
+    ONE ROW PER MATCH
+    AFTER MATCH SKIP PAST LAST ROW
+    PATTERN (DOWN+ UP+)
+    DEFINE DOWN AS (price < prev(price)), UP AS (price > prev(price))
+    """
+    return PatternQuery(MatchRecognize(parse_row_pattern(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class PatternQuery:
+    """An unfinished or finished clause; every method gives a new one. `query` checks it."""
+
+    clause: MatchRecognize
+
+    @property
+    def query(self) -> MatchRecognize:
+        """The clause, checked as if it had been read from text."""
+        return parse_clause(self.to_sql())
+
+    def to_sql(self) -> str:
+        """The text that goes between the parentheses of MATCH_RECOGNIZE ( ... )."""
+        return render_clause(self.clause)
+
+    def partition_by(self, *columns: str) -> PatternQuery:
+        """Columns by name; back-quote names that aren't plain words."""
+        return self._with(partition_by=parse_partition_keys(", ".join(columns)) if columns else ())
+
+    def order_by(self, *keys: str) -> PatternQuery:
+        """Sort keys as in SQL: `"ts"`, `"price DESC NULLS LAST"`."""
+        return self._with(order_by=parse_sort_keys(", ".join(keys)) if keys else ())
+
+    def define(self, **conditions: str) -> PatternQuery:
+        """Conditions by variable. Names fold to upper case as in SQL."""
+        added = (Definition(Name(name).folded, parse_expression(text)) for name, text in conditions.items())
+        return self._with(definitions=(*self.clause.definitions, *added))
+
+    def measures(self, **expressions: str) -> PatternQuery:
+        """Output columns by name."""
+        added = (Measure(name, parse_expression(text)) for name, text in expressions.items())
+        return self._with(measures=(*self.clause.measures, *added))
+
+    def subset(self, **unions: tuple[str, ...] | list[str]) -> PatternQuery:
+        """Union variables: `subset(U=("A", "B"))`."""
+        added = (
+            Subset(Name(name).folded, tuple(Name(member).folded for member in members))
+            for name, members in unions.items()
+        )
+        return self._with(subsets=(*self.clause.subsets, *added))
+
+    def one_row_per_match(self) -> PatternQuery:
+        return self._with(output=Output.ONE_ROW)
+
+    def all_rows_per_match(self, *, omit_empty: bool = False, with_unmatched: bool = False) -> PatternQuery:
+        if omit_empty and with_unmatched:
+            raise QueryError("INVALID_ARGUMENTS", "OMIT EMPTY MATCHES and WITH UNMATCHED ROWS exclude each other")
+        if with_unmatched:
+            return self._with(output=Output.ALL_ROWS_WITH_UNMATCHED)
+        return self._with(output=Output.ALL_ROWS_OMIT_EMPTY if omit_empty else Output.ALL_ROWS)
+
+    def skip_past_last_row(self) -> PatternQuery:
+        return self._with(skip=Skip(), mode=MatchMode.PREFERRED)
+
+    def skip_to_next_row(self) -> PatternQuery:
+        return self._with(skip=Skip(SkipKind.TO_NEXT_ROW), mode=MatchMode.PREFERRED)
+
+    def skip_to_first(self, variable: str) -> PatternQuery:
+        return self._with(skip=Skip(SkipKind.TO_FIRST, Name(variable).folded), mode=MatchMode.PREFERRED)
+
+    def skip_to_last(self, variable: str) -> PatternQuery:
+        return self._with(skip=Skip(SkipKind.TO_LAST, Name(variable).folded), mode=MatchMode.PREFERRED)
+
+    def all_matches(self) -> PatternQuery:
+        return self._with(mode=MatchMode.ALL, skip=Skip())
+
+    def incremental_matches(self) -> PatternQuery:
+        return self._with(mode=MatchMode.INCREMENTAL, skip=Skip())
+
+    def maximal_matches(self) -> PatternQuery:
+        return self._with(mode=MatchMode.MAXIMAL, skip=Skip())
+
+    def within(self, length: timedelta | str) -> PatternQuery:
+        """The longest time from the first to the last row: a timedelta, or `"10 MINUTES"`."""
+        if isinstance(length, str):
+            parsed = parse_interval(length)
+            if parsed is None:
+                raise QueryError("INVALID_WITHIN", f"'{length}' isn't a day-time interval", hint='"10 MINUTES"')
+            length = parsed
+        return self._with(within=length)
+
+    def max_length(self, rows: int) -> PatternQuery:
+        if rows < 1:
+            raise QueryError("INVALID_MAXLENGTH", "MAXLENGTH takes a whole number from 1 on")
+        return self._with(max_length=rows)
+
+    def _with(self, **changes: object) -> PatternQuery:
+        return PatternQuery(replace(self.clause, **changes))  # type: ignore[arg-type]

@@ -1,0 +1,145 @@
+"""What `ost.match` is asked: a clause, and perhaps a simple SELECT around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.language.cursor import Cursor
+from ostinato.language.expressions import ExpressionParser
+from ostinato.language.fluent import PatternQuery
+from ostinato.language.lexer import Kind
+from ostinato.language.match_recognize import parse_clause
+from ostinato.language.render import render_expression
+from ostinato.language.statement import read_statement
+from ostinato.predicates.evaluate import evaluate
+from ostinato.predicates.types import Settings
+from ostinato.query.expressions import ColumnRef, Expr, Field, rebuild
+from ostinato.query.match_recognize import MatchRecognize
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a SELECT list; no expression means `*`."""
+
+    expr: Expr | None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalQuery:
+    """The clause, and what is selected of its rows."""
+
+    clause: MatchRecognize
+    items: tuple[Item, ...] = (Item(None),)
+    alias: str | None = None
+    text: str | None = None
+
+    def select(self, found: pa.Table, settings: Settings) -> pa.Table:
+        """The selected columns of the clause's rows."""
+        columns: list[Any] = []
+        names: list[str] = []
+        with speaking_of(self.text):
+            for item in self.items:
+                if item.expr is None:
+                    columns += found.columns
+                    names += found.column_names
+                else:
+                    expr = self._named(item.expr, found.column_names)
+                    columns.append(evaluate(expr, lambda node: _column(node, found), found.num_rows, settings))
+                    names.append(item.name)
+        return pa.table(columns, names=names)
+
+    def _named(self, expr: Expr, columns: list[str]) -> Expr:
+        """References with the alias taken off."""
+        if not isinstance(expr, ColumnRef):
+            return rebuild(expr, lambda part: self._named(part, columns))
+        parts = expr.parts
+        if len(parts) > 1 and self.alias is not None and parts[0].text.lower() == self.alias.lower():
+            parts = parts[1:]
+        found = next((name for name in columns if name.lower() == parts[0].text.lower()), None)
+        if found is None:
+            raise QueryError("UNKNOWN_COLUMN", f"the clause gives no column '{parts[0].text}'", span=expr.span)
+        result: Expr = ColumnRef((type(parts[0])(found, True),), expr.span)
+        for part in parts[1:]:
+            result = Field(result, part, expr.span)
+        return result
+
+
+def _column(node: Expr, found: pa.Table) -> pa.ChunkedArray | None:
+    if isinstance(node, ColumnRef) and len(node.parts) == 1:
+        return found.column(node.parts[0].text)
+    return None
+
+
+def as_local_query(query: Any) -> LocalQuery:
+    """A clause's text, `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`, a pattern builder or a parsed clause."""
+    if isinstance(query, PatternQuery):
+        return LocalQuery(query.query)
+    if isinstance(query, MatchRecognize):
+        return LocalQuery(query)
+    if not isinstance(query, str):
+        raise QueryError("NOT_A_QUERY", f"expected the text of a query, got {type(query).__name__}")
+    if Cursor(query).token.upper not in ("SELECT", "WITH", "FROM"):
+        return LocalQuery(parse_clause(query))
+    return _read_select(query)
+
+
+def _read_select(text: str) -> LocalQuery:
+    clauses = read_statement(text).clauses
+    cursor = Cursor(text)
+    if len(clauses) != 1 or not cursor.accept("SELECT"):
+        _refuse(text, None)
+    clause = clauses[0]
+    if len(Cursor(text[clause.input.start : clause.input.end]).tokens) != 2:
+        _refuse(text, clause.input)
+    items = _items(cursor)
+    cursor.expect("FROM")
+    if cursor.token.span.start != clause.input.start:
+        _refuse(text, cursor.token.span)
+    while cursor.token.span.start < clause.span.end and cursor.token.kind is not Kind.END:
+        cursor.take()
+    alias = None
+    cursor.accept("AS")
+    if cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED) and cursor.token.upper not in _CLAUSES_BEHIND:
+        alias = cursor.take().name
+    if cursor.token.kind is not Kind.END:
+        _refuse(text, cursor.token.span)
+    body = parse_clause(text[clause.body.start : clause.body.end], input_name=clause.input_name)
+    return LocalQuery(body, items, alias, text)
+
+
+_CLAUSES_BEHIND = frozenset("WHERE GROUP HAVING ORDER LIMIT JOIN INNER LEFT RIGHT FULL CROSS UNION INTERSECT EXCEPT".split())
+
+
+def _items(cursor: Cursor) -> tuple[Item, ...]:
+    items = []
+    while True:
+        if cursor.accept("*"):
+            items.append(Item(None))
+        elif cursor.ahead().upper == "." and cursor.ahead(2).upper == "*":
+            cursor.at += 3
+            items.append(Item(None))
+        else:
+            expr = ExpressionParser(cursor).expression()
+            name = render_expression(expr)
+            if isinstance(expr, ColumnRef):
+                name = expr.parts[-1].text
+            if cursor.accept("AS") or (cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED) and not cursor.sees("FROM")):
+                name = cursor.name("a name")[0].text
+            items.append(Item(expr, name))
+        if not cursor.accept(","):
+            return tuple(items)
+
+
+def _refuse(text: str, span: Span | None) -> Any:
+    raise QueryError(
+        "UNSUPPORTED_IN_PROCESS",
+        "in process only SELECT list FROM name MATCH_RECOGNIZE ( ... ) [AS alias] can be asked",
+        text=text,
+        span=span,
+        hint="give the clause alone, or ask Spark with ost.sql",
+    )
