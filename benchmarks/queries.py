@@ -185,3 +185,36 @@ Q = {query.name: query for query in QUERIES}
 def prices(count: int) -> NDArray[np.float64]:
     """Prices uniform in 50..150; the first `count` of one fixed sequence."""
     return np.random.default_rng(42).uniform(50, 150, max(count, 1_200_000))[:count]
+
+
+_BY_ORACLE = {
+    # in the first 20,000 rows: preferred match, all matches
+    "Q1": (477, 553),
+    "Q2": (510, 510),
+    "Q3": (578, 578),
+    "Q4": (1_594, 1_757),
+    "Q5": (0, 0),
+    "Q6": (141, 141),
+    "Q7": (343, 343),
+    "Q8": (197, 260),
+    "Q9": (4, 4),
+    "Q10": (0, 0),
+    "Q11": (14, 14),
+    "Q12": (1_358, 1_358),
+}
+
+KNOWN_COUNTS: dict[tuple[str, Mode, int], int] = {
+    **{
+        (name, mode, 20_000): count
+        for name, counts in _BY_ORACLE.items()
+        for mode, count in zip(Mode, counts, strict=True)
+    },
+    ("Q12", Mode.PREFERRED, 1_000_000): 63_673,
+    ("Q7", Mode.PREFERRED, 1_000_000): 17_307,
+    ("Q2", Mode.PREFERRED, 1_000_000): 26_627,
+    ("Q4", Mode.PREFERRED, 1_000_000): 80_428,
+    ("Q3", Mode.PREFERRED, 1_000_000): 29_153,
+    ("Q1", Mode.PREFERRED, 1_000_000): 23_297,
+    ("Q1", Mode.ALL, 1_000_000): 27_387,
+}
+"""Matches in the first rows of `prices`: by the oracle in 20,000 rows, by matchers of other projects in a million."""

@@ -126,7 +126,7 @@ def speaking_of(text: str | None) -> Iterator[None]:
         raise
 
 
-_CARRIED = re.compile(r"\b([A-Z][A-Z_]+): ((?:(?!\b[A-Z_]+: ).)*?)(?: \(hint: ([^\n]*?)\))? \[ostinato\]", re.DOTALL)
+_CARRIED = re.compile(r"\b([A-Z][A-Z_]+): ([^\n]*?)(?: \(hint: ([^\n]*?)\))? \[ostinato\]")
 
 
 def carried(error: OstinatoError) -> str:

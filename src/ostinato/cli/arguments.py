@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import ostinato
@@ -35,8 +35,12 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="find three patterns in generated data, and write a page that shows them",
         description="Generate trades and card payments, find three patterns in them with Spark, write an HTML report.",
     )
-    parser.add_argument("--out", type=Path, default=Path("ostinato-demo"), metavar="DIR", help="folder to write (default: %(default)s)")
-    parser.add_argument("--rows", type=_at_least(600), default=200_000, metavar="N", help="trades to generate (default: %(default)s)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("ostinato-demo"), metavar="DIR", help="folder to write (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rows", type=_at_least(600), default=200_000, metavar="N", help="trades to generate (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=7, help="another seed, other data (default: %(default)s)")
     _add_debug(parser)
     parser.set_defaults(command=run_demo)
@@ -48,14 +52,26 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser(
         "run",
         help="run a query over files",
-        description="Run a SQL query that may hold MATCH_RECOGNIZE over Parquet, CSV or JSON files, with a local Spark.",
+        description="Run a SQL query that may hold MATCH_RECOGNIZE over Parquet, CSV or JSON files on a local Spark.",
         epilog=_EXIT_CODES,
     )
     _add_query(parser)
     _add_input(parser)
-    parser.add_argument("--output", type=Path, metavar="PATH", help="write the rows to a .parquet, .csv or .json file instead of printing them")
-    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="how to print the rows (default: %(default)s); json is one object a line")
-    parser.add_argument("--limit", type=_at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="write the rows to a .parquet, .csv or .json file instead of printing them",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "json"),
+        default="table",
+        help="how to print the rows (default: %(default)s); json is one object a line",
+    )
+    parser.add_argument(
+        "--limit", type=_at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
+    )
     _add_debug(parser)
     parser.set_defaults(command=run_query)
 
@@ -108,15 +124,14 @@ def _add_debug(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show stack traces")
 
 
-class _at_least:  # noqa: N801 - argparse shows the name of a type in its messages
-    def __init__(self, least: int) -> None:
-        self.least = least
-
-    def __call__(self, words: str) -> int:
+def _at_least(least: int) -> Callable[[str], int]:
+    def whole_number(words: str) -> int:
         try:
             number = int(words)
         except ValueError:
             raise argparse.ArgumentTypeError(f"'{words}' is not a whole number") from None
-        if number < self.least:
-            raise argparse.ArgumentTypeError(f"must be at least {self.least:,}")
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least:,}")
         return number
+
+    return whole_number

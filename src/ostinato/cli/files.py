@@ -45,7 +45,9 @@ def parse_inputs(words: Iterable[str]) -> list[Input]:
     for word in words:
         name, separator, path = word.partition("=")
         if not separator or not path or not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise UsageFault("INVALID_INPUT", f"--input {word} is not of the form NAME=PATH", hint="--input trades=trades.parquet")
+            raise UsageFault(
+                "INVALID_INPUT", f"--input {word} is not of the form NAME=PATH", hint="--input trades=trades.parquet"
+            )
         if any(name.lower() == other.name.lower() for other in inputs):
             raise UsageFault("DUPLICATE_INPUT", f"--input {name} is given twice")
         kind = format_of(path)
@@ -86,11 +88,15 @@ def check_output(path: Path) -> Format:
     """The format to write. Raises UsageFault before any work is done for nothing."""
     kind = format_of(str(path))
     if path.suffix.lower() in _COMPRESSED:
-        raise UsageFault("UNKNOWN_FORMAT", f"can't write a compressed file {path}", hint="Parquet is compressed by itself")
+        raise UsageFault(
+            "UNKNOWN_FORMAT", f"can't write a compressed file {path}", hint="Parquet is compressed by itself"
+        )
     if path.is_dir():
         raise UsageFault("OUTPUT_IS_FOLDER", f"{path} is a folder, and one file is to be written there")
     if not path.absolute().parent.is_dir():
-        raise UsageFault("OUTPUT_FOLDER_MISSING", f"there is no folder {path.absolute().parent} to write {path.name} into")
+        raise UsageFault(
+            "OUTPUT_FOLDER_MISSING", f"there is no folder {path.absolute().parent} to write {path.name} into"
+        )
     return kind
 
 

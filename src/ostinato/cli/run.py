@@ -8,7 +8,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ostinato.cli.files import check_output, parse_inputs, read_input, write_output
@@ -35,9 +35,10 @@ def run_query(options: argparse.Namespace) -> int:
         from ostinato.runtimes.spark.statement import sql
 
         # pyarrow, which joins the parts of the output, reads Spark's older form of timestamps as nanoseconds.
-        spark = local_session("ostinato run", **{"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"})
+        settings: dict[str, Any] = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+        spark = local_session("ostinato run", **settings)
     with progress("reading"):
-        tables = {given.name: read_input(spark, given) for given in inputs}
+        tables: dict[str, Any] = {given.name: read_input(spark, given) for given in inputs}
     with progress("planning"):
         frame = sql(query, spark=spark, **tables)
     if output is not None:
@@ -55,7 +56,7 @@ def run_query(options: argparse.Namespace) -> int:
         with progress("running"):  # until the first row is there; then the rows show the progress
             rows = frame.toLocalIterator()
             first = list(islice(rows, 1))
-        print_rows(frame.columns, islice(_chained(first, rows), options.limit), options.format)
+        print_rows(frame.columns, islice(chain(first, rows), options.limit), options.format)
     return 0
 
 
@@ -76,10 +77,16 @@ def print_rows(names: list[str], rows: Iterator[Any], form: str) -> None:
     if form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
-        writer.writerows([None if value is None else cell_text(value) for value in row] for row in rows)
+        writer.writerows([_csv_value(value) for value in row] for row in rows)
         return
     for row in rows:
         print(json.dumps(dict(zip(names, map(_plain, row), strict=True)), default=str, ensure_ascii=False))
+
+
+def _csv_value(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return repr(value) if isinstance(value, float) else cell_text(value)  # all digits: a program reads them
 
 
 def _plain(value: Any) -> Any:
@@ -93,8 +100,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     return value.hex() if isinstance(value, bytes | bytearray) else value
-
-
-def _chained(first: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
-    yield from first
-    yield from rest

@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 _GAP = "  "
-_NARROWEST = 6
+_NARROWEST = 8
+_LONG = 24
 _CUT = "…"
 
 
@@ -25,10 +26,14 @@ def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], *, width: in
     """
     cells = [[cell_text(value) for value in row] for row in rows]
     heads = [_visible(name) for name in names]
-    natural = [max(map(display_width, [head, *column])) for head, column in zip(heads, _columns(cells, len(names)), strict=True)]
+    natural = [
+        max(map(display_width, [head, *column]))
+        for head, column in zip(heads, _columns(cells, len(names)), strict=True)
+    ]
     widths = fitted(natural, width)
     is_number = [
-        all(isinstance(row[i], int | float | Decimal | None) and not isinstance(row[i], bool) for row in rows) and bool(rows)
+        all(isinstance(row[i], int | float | Decimal | None) and not isinstance(row[i], bool) for row in rows)
+        and bool(rows)
         for i in range(len(names))
     ]
     lines = [_line(heads, widths, is_number), _GAP.join("-" * size for size in widths)]
@@ -54,8 +59,10 @@ def cell_text(value: Any) -> str:
         return f"{value:.12g}"
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
-    if isinstance(value, bytes):
+    if isinstance(value, bytes | bytearray):
         return "0x" + value.hex()
+    if hasattr(value, "asDict"):  # a struct, as Spark gives it
+        value = value.asDict()
     if isinstance(value, list | tuple):
         return "[" + ", ".join(cell_text(item) for item in value) + "]"
     if isinstance(value, dict):
@@ -71,18 +78,23 @@ def display_width(text: str) -> int:
 
 
 def fitted(natural: Sequence[int], width: int) -> list[int]:
-    """Widths that sum up to the width of a line, taken from the widest columns; never below a readable least.
+    """Widths for which a line has at most `width` characters, while each column stays readable.
 
-    >>> fitted([10, 40, 30], 64)
-    [10, 25, 25]
+    Long columns give first: a few characters more or less of a long text don't matter, those of a timestamp do.
+
+    >>> fitted([10, 40, 30], 64), fitted([19, 19, 100], 60)
+    ([10, 25, 25], [19, 19, 18])
     """
     room = width - len(_GAP) * (len(natural) - 1)
-    if sum(natural) <= room:
-        return list(natural)
-    cap = max(natural)
-    while cap > _NARROWEST and sum(min(size, cap) for size in natural) > room:
-        cap -= 1
-    return [min(size, cap) for size in natural]
+    widths = list(natural)
+    for least_natural in (_LONG, 0):
+        cap = max(widths, default=0)
+        while sum(widths) > room and cap > _NARROWEST:
+            cap -= 1
+            widths = [
+                min(size, cap) if full > least_natural else size for size, full in zip(widths, natural, strict=True)
+            ]
+    return widths
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool]) -> str:

@@ -481,6 +481,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                     magnitude = abs(value) // y
                     magnitude = (magnitude + 1) // 2
                     value = magnitude if x >= 0 else -magnitude
+                a = 64  # here it was a factor; below it is the width of the result
             elif y == 0:
                 if b:
                     return DIVIDE_BY_ZERO
@@ -497,5 +498,5 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                 value = -value if x < 0 else value
             if a > 0 and (bad or not fits(value, a)):
                 return OVERFLOW
-            whole[left] = wrapped(value, 64 if a == 0 else abs(a)) if op != _AVERAGE else value
+            whole[left] = wrapped(value, 64 if a == 0 else abs(a))
     return 1 if not null[0] and whole[0] != 0 else 0

@@ -69,7 +69,7 @@ def clearest(story: Story, matches: Sequence[Match], series: Mapping[str, Series
 
 
 def excerpt_of(match: Match, series: Series, *, zoom: bool = True) -> Excerpt:
-    """The match with about a third of its length on either side; `zoom` stops where the line leaves the match's range."""
+    """The match with about a third of its length on either side; `zoom` stops where the line leaves its range."""
     labels = match["labels"].split(" ")
     first = series.row_at(match["began"])
     last = first + len(labels) - 1

@@ -1,4 +1,4 @@
-"""The demo's answers -> one HTML page: queries, charts with the matches drawn in, tables. Nothing is loaded from anywhere."""
+"""The demo's answers -> one HTML page: charts with the matches drawn in, queries, tables. It loads nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def report_page(answers: Sequence[Answer], tables: Mapping[str, pa.Table], setti
     """The page. `tables` are the inputs by name, each sorted by the key of the stories that use it, then by time."""
     sizes = " and ".join(f"{table.num_rows:,} {name}" for name, table in tables.items())
     sections = "".join(_section(answer, tables[answer.story.table]) for answer in answers)
-    style = "".join(files("ostinato.report").joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "chart.css"))
+    style = "".join(
+        files("ostinato.report").joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "chart.css")
+    )
     steps = escape("\n".join(setting.next_steps))
     return f"""<!doctype html>
 <html lang="en">
@@ -125,8 +127,8 @@ def _figure(story: Story, match: Match, series: Mapping[str, Series], *, is_firs
         charts += _legend(story)
     else:
         charts = draw(excerpt, story, COMPACT, title=title)
-    caption = f"<figcaption><b>{escape(excerpt.key)}</b><span>{span}</span><span>{len(excerpt.labels)} rows</span></figcaption>"
-    return f"<figure>{caption}{charts}</figure>"
+    caption = f"<b>{escape(excerpt.key)}</b><span>{span}</span><span>{len(excerpt.labels)} rows</span>"
+    return f"<figure><figcaption>{caption}</figcaption>{charts}</figure>"
 
 
 def _legend(story: Story) -> str:
@@ -157,8 +159,8 @@ def _table(story: Story, matches: pa.Table) -> str:
         rows.append(f"<tr>{cells}</tr>")
     left = matches.num_rows - len(rows)
     more = f'<p class="more">and {left:,} more {_plural(left, "row", "rows")}</p>' if left else ""
-    caption = f' aria-label="Result of {escape(story.title)}"'
-    return f'<div class="scroll"><table{caption}><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>{more}'
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="scroll"><table aria-label="Result of {escape(story.title)}">{body}</table></div>{more}'
 
 
 def _cell(name: str, value: Any, number: bool) -> str:

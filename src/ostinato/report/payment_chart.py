@@ -1,4 +1,4 @@
-"""A card's payments around a fraud -> an SVG chart: one stem per payment on a logarithmic scale, even steps in time order."""
+"""A card's payments around a fraud -> an SVG chart: one stem per payment, amounts on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ _LOWEST = 0.3
 
 def payment_chart(excerpt: Excerpt, story: Story, size: Size, *, title: str, class_: str | None = "chart") -> str:
     """The chart as an `<svg>` element. Payments stand side by side: minutes and weeks don't fit one time axis."""
-    top = math.log10(max(max(excerpt.values), 100.0) * 1.1)
+    top = math.log10(max(*excerpt.values, 100.0) * 1.1)
     floor = size.height - _BOTTOM
     x = Scale(-0.5, len(excerpt.values) - 0.5, _LEFT, size.width - _RIGHT)
     y = Scale(math.log10(_LOWEST), top, floor, _TOP)
     parts = _axes(y, top, size)
     left, right = x(excerpt.first - 0.5), x(excerpt.last + 0.5)
-    parts.append(element("rect", x=left, width=right - left, y=_TOP - 18, height=floor - _TOP + 18, rx=3, class_="band"))
+    parts.append(
+        element("rect", x=left, width=right - left, y=_TOP - 18, height=floor - _TOP + 18, rx=3, class_="band")
+    )
     minutes = (excerpt.times[excerpt.last] - excerpt.times[excerpt.first]).total_seconds() / 60
     parts.append(text(f"{minutes:.0f} minutes", (left + right) / 2, size.height - 8, class_="middle"))
     for row, value in enumerate(excerpt.values):

@@ -1,4 +1,4 @@
-"""A match and the rows around it -> an SVG chart: the price line, the match drawn on it in the colours of its phases."""
+"""A match and the rows around it -> an SVG chart: the price line, and the match on it in the colours of its phases."""
 
 from __future__ import annotations
 
@@ -88,14 +88,22 @@ def _match(excerpt: Excerpt, story: Story, x: Scale, y: Scale, size: Size) -> li
     inside = points[excerpt.first : excerpt.last + 1]
     floor = size.height - _BOTTOM
     band = element(
-        "rect", x=inside[0][0], width=inside[-1][0] - inside[0][0], y=_TOP - 12, height=floor - _TOP + 12, rx=3, class_="band"
+        "rect",
+        x=inside[0][0],
+        width=inside[-1][0] - inside[0][0],
+        y=_TOP - 12,
+        height=floor - _TOP + 12,
+        rx=3,
+        class_="band",
     )
     parts = [band]
     for context in (points[: excerpt.first + 1], points[excerpt.last :]):
         if len(context) > 1:
             parts.append(element("path", d=line_path(context), class_="context"))
     parts += _neckline(excerpt, points)
-    for tone, rows in groupby(range(excerpt.first, excerpt.last + 1), key=lambda row: story.tone(excerpt.label(row) or "")):
+    for tone, rows in groupby(
+        range(excerpt.first, excerpt.last + 1), key=lambda row: story.tone(excerpt.label(row) or "")
+    ):
         run = list(rows)
         leg = points[max(run[0] - 1, excerpt.first) : run[-1] + 1]  # a leg begins where the one before ended
         if len(leg) > 1:

@@ -1,4 +1,4 @@
-"""One head-and-shoulders match as an SVG file of its own, for the README: `python -m ostinato.report.readme_picture FILE`."""
+"""One head-and-shoulders match as an SVG file, for the README: `python -m ostinato.report.readme_picture FILE`."""
 
 from __future__ import annotations
 
@@ -35,12 +35,19 @@ def readme_picture(seed: int = 7) -> str:
     placed = chart.replace("<svg ", f'<svg x="{_MARGIN:g}" y="{_MARGIN + _HEADLINE:g}" width="880" height="300" ', 1)
     style = files("ostinato.report").joinpath("chart.css").read_text(encoding="utf-8")
     sheet = element("rect", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=10, class_="sheet")
-    headline = text(f"{excerpt.key}, {best['began'].day} {best['began']:%B %Y}", _MARGIN + 6, _MARGIN + 16, class_="title")
-    content = element("title", escape(title)) + element("style", style) + sheet + headline + _legend(story, width) + placed
+    headline = text(
+        f"{excerpt.key}, {best['began'].day} {best['began']:%B %Y}", _MARGIN + 6, _MARGIN + 16, class_="title"
+    )
+    content = (
+        element("title", escape(title)) + element("style", style) + sheet + headline + _legend(story, width) + placed
+    )
     # A name, not an address that anything is loaded from: SVG files need it.
     namespace = "http://www.w3.org/2000/svg"
     box = f"0 0 {width:g} {height:g}"
-    return element("svg", content, xmlns=namespace, viewBox=box, width=width, height=height, role="img", class_="chart") + "\n"
+    return (
+        element("svg", content, xmlns=namespace, viewBox=box, width=width, height=height, role="img", class_="chart")
+        + "\n"
+    )
 
 
 def _legend(story: Story, width: float) -> str:
@@ -49,7 +56,9 @@ def _legend(story: Story, width: float) -> str:
         words = f"{phase.name} {' '.join(phase.labels)}"
         x -= 6.1 * len(words)
         parts.append(text(words, x, _MARGIN + 16))
-        parts.append(element("rect", x=x - 22, y=_MARGIN + 10, width=15, height=4, rx=2, fill=f"var(--tone-{phase.tone})"))
+        parts.append(
+            element("rect", x=x - 22, y=_MARGIN + 10, width=15, height=4, rx=2, fill=f"var(--tone-{phase.tone})")
+        )
         x -= 38
     return "".join(parts)
 

@@ -74,7 +74,8 @@ def _trading_times(count: int, rng: np.random.Generator) -> np.ndarray:
     row = np.arange(count)
     days = np.busday_offset(np.datetime64(FIRST_DAY, "D"), row // TRADES_PER_DAY)
     seconds = (9 * 60 + 30 + row % TRADES_PER_DAY) * 60 + rng.integers(0, 60, count)
-    return days.astype("datetime64[us]") + seconds.astype("timedelta64[s]")
+    times: np.ndarray = days.astype("datetime64[us]") + seconds.astype("timedelta64[s]")
+    return times
 
 
 def make_payments(rows: int, seed: int = 7) -> Payments:
@@ -121,7 +122,9 @@ def _everyday(rng: np.random.Generator) -> list[tuple[datetime, str, float]]:
 
 
 def _fraud(rng: np.random.Generator) -> list[tuple[datetime, str, float]]:
-    moment = FIRST_DAY + timedelta(days=int(rng.integers(3, _DAYS_OF_PAYMENTS - 3)), seconds=int(rng.integers(0, 80_000)))
+    moment = FIRST_DAY + timedelta(
+        days=int(rng.integers(3, _DAYS_OF_PAYMENTS - 3)), seconds=int(rng.integers(0, 80_000))
+    )
     payments = []
     for _ in range(int(rng.integers(3, 7))):
         payments.append((moment, "streaming", float(np.round(rng.uniform(0.5, 3.0), 2))))

@@ -6,10 +6,12 @@ import re
 from html import escape
 
 _KEYWORDS = frozenset(
-    "SELECT FROM MATCH_RECOGNIZE PARTITION BY ORDER MEASURES AS ONE ALL ROW ROWS PER MATCH AFTER SKIP PAST TO NEXT FIRST LAST "
-    "PATTERN MAXLENGTH WITHIN INTERVAL MINUTE DEFINE AND OR NOT SUBSET WHERE".split()
+    "SELECT FROM MATCH_RECOGNIZE PARTITION BY ORDER MEASURES AS ONE ALL ROW ROWS PER MATCH AFTER SKIP PAST TO NEXT "
+    "FIRST LAST PATTERN MAXLENGTH WITHIN INTERVAL MINUTE DEFINE AND OR NOT SUBSET WHERE".split()
 )
-_PIECE = re.compile(r"(?P<comment>--[^\n]*)|(?P<text>'(?:[^']|'')*')|(?P<number>\b\d+(?:\.\d+)?\b)|(?P<word>[A-Za-z_]\w*)")
+_PIECE = re.compile(
+    r"(?P<comment>--[^\n]*)|(?P<text>'(?:[^']|'')*')|(?P<number>\b\d+(?:\.\d+)?\b)|(?P<word>[A-Za-z_]\w*)"
+)
 
 
 def marked_sql(sql: str) -> str:

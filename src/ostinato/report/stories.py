@@ -71,11 +71,16 @@ HEAD_AND_SHOULDERS = Story(
 V_SHAPES = Story(
     file="v_shapes.sql",
     title="V shapes",
-    lead="An unbroken fall of at least one percent, and an unbroken rise straight back to where it began. The reluctant "
-    "RISE+? ends the match at the first trade that is back at the top.",
+    lead="An unbroken fall of at least one percent, and an unbroken rise straight back to where it began. The "
+    "reluctant RISE+? ends the match at the first trade that is back at the top.",
     table="trades",
     key="symbol",
-    phases=(Phase("top", ("TOP",), 1), Phase("fall", ("FALL",), 4), Phase("rise", ("RISE",), 3), Phase("back", ("BACK",), 2)),
+    phases=(
+        Phase("top", ("TOP",), 1),
+        Phase("fall", ("FALL",), 4),
+        Phase("rise", ("RISE",), 3),
+        Phase("back", ("BACK",), 2),
+    ),
     marked=("TOP", "FALL", "BACK"),
     clarity=lambda labels, prices: 1 - min(prices) / prices[0],
 )
@@ -83,8 +88,8 @@ V_SHAPES = Story(
 CARD_FRAUD = Story(
     file="card_fraud.sql",
     title="Card fraud",
-    lead="A thief tries a stolen card with a few tiny payments, then takes a large amount, all within ten minutes. What "
-    "counts as large depends on the average of the probes matched so far.",
+    lead="A thief tries a stolen card with a few tiny payments, then takes a large amount, all within ten minutes. "
+    "What counts as large depends on the average of the probes matched so far.",
     table="payments",
     key="card",
     phases=(Phase("probe", ("PROBE",), 1), Phase("hit", ("HIT",), 4)),

@@ -26,7 +26,7 @@ from ostinato.language.render import quote, render_expression
 from ostinato.planning.plan import PREFIX, MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Case, Column, Expr, span_of
+from ostinato.query.expressions import Case, Cast, Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize, Output
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.size import estimated_bytes
@@ -118,21 +118,25 @@ class _BatchQuery:
         self.settings = settings
         self.column_types = {field.name: field.dataType for field in df.schema.fields}
         self.input_types = self._types([item.expr for item in plan.inputs])
-        for condition, kind in zip(plan.row_conditions, self._types(plan.row_conditions), strict=True):
-            with speaking_of(self.bound.clause.text):
+        self.condition_types = self._types(plan.row_conditions)
+        with speaking_of(self.bound.clause.text):
+            for condition, kind in zip(plan.row_conditions, self.condition_types, strict=True):
                 check_condition(self._arrow(kind, "a condition"), span_of(condition))
 
     def answer(self) -> DataFrame:
         keys = self.bound.partition_by
         by_spark = self._sorts_by_spark()
-        df = self._projected()
-        df = df.repartition(*(self._key_expression(name) for name in keys)) if keys else df.repartition(1)
+        shipped = self._shipped()
+        # Under names of our own: mapInArrow can't take names with dots.
+        travels = {name: f"{PREFIX}c{i}" for i, name in enumerate(shipped)}
+        df = self.df.select(*(column.alias(travels[name]) for name, column in shipped.items()))
+        df = df.repartition(*(self._key_expression(name, travels) for name in keys)) if keys else df.repartition(1)
         if by_spark:
-            df = df.sortWithinPartitions(*(F.col(quote(name)) for name in keys), *self._order())
+            df = df.sortWithinPartitions(*(F.col(travels[name]) for name in keys), *self._order(travels))
         typed = self._typed()
         schema = self._worker_schema(typed)
         arrow = pa.schema([pa.field(f.name, self._arrow(f.dataType, f.name)) for f in schema.fields])
-        found = df.mapInArrow(SparkTask(typed, arrow, by_spark), schema)  # type: ignore[arg-type]
+        found = df.mapInArrow(SparkTask(typed, tuple(shipped), arrow, by_spark), schema)  # type: ignore[arg-type]
         checked = found.where(F.expr(f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END"))
         return self._measured(checked)
 
@@ -173,30 +177,31 @@ class _BatchQuery:
 
     # --- before matching ---
 
-    def _projected(self) -> DataFrame:
-        """Keys, order columns, inputs and packed row conditions: nothing else is shipped."""
+    def _shipped(self) -> dict[str, SparkColumn]:
+        """Keys, order columns, inputs and packed row conditions: nothing else travels."""
         names = dict.fromkeys((*self.bound.partition_by, *(key.column for key in self.bound.order_by)))
         columns = {name: F.col(quote(name)) for name in names}
         for item in self.plan.inputs:
-            columns[item.name] = F.expr(render_expression(item.expr)).alias(item.name)
-        conditions = self.plan.row_conditions
+            columns[item.name] = F.expr(render_expression(item.expr))
+        conditions = [
+            Cast(condition, "BOOLEAN") if isinstance(kind, s.NullType) else condition
+            for condition, kind in zip(self.plan.row_conditions, self.condition_types, strict=True)
+        ]
         for start in range(0, len(conditions), BITS_PER_COLUMN):
-            name = bits_name(start // BITS_PER_COLUMN)
-            columns[name] = F.expr(_packed(conditions[start : start + BITS_PER_COLUMN])).alias(name)
-        if not columns:
-            columns[_ROW] = F.lit(1).alias(_ROW)
-        return self.df.select(*columns.values())
+            packed = _packed(conditions[start : start + BITS_PER_COLUMN])
+            columns[bits_name(start // BITS_PER_COLUMN)] = F.expr(packed)
+        return columns or {_ROW: F.lit(1)}
 
-    def _key_expression(self, name: str) -> SparkColumn:
-        column = F.col(quote(name))
+    def _key_expression(self, name: str, travels: dict[str, str]) -> SparkColumn:
+        column = F.col(travels[name])
         if isinstance(self.column_types[name], s.FloatType | s.DoubleType):
             return column + F.lit(0.0)  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
         return column
 
-    def _order(self) -> list[SparkColumn]:
+    def _order(self, travels: dict[str, str]) -> list[SparkColumn]:
         order = []
         for bound in self.bound.order_by:
-            column, key = F.col(quote(bound.column)), bound.key
+            column, key = F.col(travels[bound.column]), bound.key
             if key.descending:
                 order.append(column.desc_nulls_first() if key.puts_nulls_first else column.desc_nulls_last())
             else:

@@ -32,6 +32,8 @@ class SparkTask:
     """Everything a task needs, sent to the executors once per query."""
 
     typed: TypedPlan
+    shipped: tuple[str, ...]
+    """The names of the columns that arrive, in their order."""
     output: pa.Schema
     sorted_by_spark: bool
 
@@ -51,7 +53,7 @@ class SparkTask:
             waiting.append(batch)
             rows += batch.num_rows
             if self.sorted_by_spark and rows >= enough:
-                table = pa.Table.from_batches(waiting)
+                table = self._named(waiting)
                 last = self._start_of_last_key(table)
                 if last > 0:
                     yield table.slice(0, last)
@@ -59,7 +61,10 @@ class SparkTask:
                 waiting, rows = table.to_batches(), table.num_rows
                 enough = max(ROWS_PER_STEP, 2 * rows)  # a large key: look again when it has doubled
         if waiting:
-            yield pa.Table.from_batches(waiting)
+            yield self._named(waiting)
+
+    def _named(self, batches: list[pa.RecordBatch]) -> pa.Table:
+        return pa.Table.from_batches([batch.rename_columns(list(self.shipped)) for batch in batches])
 
     def _start_of_last_key(self, table: pa.Table) -> int:
         keys = [one_array(table.column(name)) for name in self.typed.plan.bound.partition_by]

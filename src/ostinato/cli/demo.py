@@ -1,0 +1,162 @@
+"""`ostinato demo`: generated data, three questions through Spark, and a page that shows the answers."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shlex
+import shutil
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ostinato
+from ostinato.cli.failures import UsageFault
+from ostinato.cli.progress import Progress, progress_on_stderr
+from ostinato.cli.terminal import accent, bold, quiet
+from ostinato.cli.text_table import text_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from ostinato.report.page import Answer
+    from ostinato.report.sample_events import Payments
+    from ostinato.report.stories import Story
+
+_ROWS_SHOWN = 5
+_PAYMENTS_PER_TRADE = 0.3
+_WIDEST = 120
+_ROWS_TO_COMPILE_WITH = 500
+_WORTH_SAYING_SECONDS = 3
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    """Everything from the seed to the page; about half a minute, most of it Spark's own start."""
+    from ostinato.report.page import Setting, report_page
+    from ostinato.report.sample_events import make_payments, make_trades
+    from ostinato.report.stories import STORIES
+
+    began = time.monotonic()
+    progress = progress_on_stderr()
+    _prepare_folder(options.out)
+    print(bold("Ostinato demo") + ": three patterns, found with MATCH_RECOGNIZE on Apache Spark\n")
+    with progress("generating trades and payments"):
+        payments = make_payments(int(options.rows * _PAYMENTS_PER_TRADE), options.seed)
+        tables = {"trades": make_trades(options.rows, options.seed), "payments": payments.table}
+        _write_files(options.out, tables, STORIES)
+    sizes = " and ".join(f"{table.num_rows:,} {name}" for name, table in tables.items())
+    print(f"  data     {sizes}, seed {options.seed}, in {options.out}/")
+    spark = _start_spark(STORIES, tables, progress)
+    print()
+    answers = [_answer(story, options.out, spark, payments, progress) for story in STORIES]
+    with progress("drawing"):
+        versions = f"Ostinato {ostinato.__version__}, Spark {spark.version}, Python {platform.python_version()}"
+        page = options.out / "report.html"
+        page.write_text(report_page(answers, tables, Setting(versions, next_steps(options.out))), encoding="utf-8")
+    with progress("stopping Spark"):
+        spark.stop()
+    _say_goodbye(page, options.out, time.monotonic() - began)
+    return 0
+
+
+def next_steps(folder: Path) -> list[str]:
+    """Commands that carry on from the demo's files."""
+    query, trades = shlex.quote(str(folder / "v_shapes.sql")), shlex.quote(f"trades={folder / 'trades.parquet'}")
+    return [
+        f"ostinato run {query} --input {trades}",
+        f"ostinato explain {shlex.quote(str(folder / 'head_and_shoulders.sql'))} --svg automaton.svg",
+    ]
+
+
+def _prepare_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageFault("OUTPUT_FOLDER_MISSING", f"can't create the folder {folder}: {error.strerror}") from None
+
+
+def _write_files(folder: Path, tables: dict[str, pa.Table], stories: tuple[Story, ...]) -> None:
+    import pyarrow.parquet as pq
+
+    for name, table in tables.items():
+        pq.write_table(table, folder / f"{name}.parquet")
+    for story in stories:
+        (folder / story.file).write_text(story.sql + "\n", encoding="utf-8")
+
+
+def _start_spark(stories: tuple[Story, ...], tables: dict[str, pa.Table], progress: Progress) -> SparkSession:
+    began = time.monotonic()
+    with ThreadPoolExecutor(1) as beside:
+        # The first run on a machine compiles the matcher: here, while the JVM starts, and not in every worker.
+        compiling = beside.submit(_compile_matcher, stories, tables)
+        with progress("starting Spark"):
+            from ostinato.runtimes.spark.session import local_session
+
+            settings: dict[str, Any] = {"spark.sql.session.timeZone": "UTC"}
+            spark = local_session("ostinato demo", **settings)
+        print(f"  spark    {spark.version}, local, started in {time.monotonic() - began:.1f} s")
+        with progress("compiling the matcher, once on this machine"):
+            seconds = compiling.result()
+    if seconds > _WORTH_SAYING_SECONDS:
+        print(f"  matcher  compiled in {seconds:.1f} s, kept for the next time")
+    return spark
+
+
+def _compile_matcher(stories: tuple[Story, ...], tables: dict[str, pa.Table]) -> float:
+    """Ask the questions of a few rows in this process, so that the compiled matcher lies in the cache on disk."""
+    from ostinato.language.match_recognize import parse_clause
+    from ostinato.runtimes.local import match_table
+
+    began = time.monotonic()
+    for story in stories:
+        clause = story.sql[story.sql.index("(") + 1 : story.sql.rindex(")")]
+        match_table(parse_clause(clause), tables[story.table].slice(0, _ROWS_TO_COMPILE_WITH))
+    return time.monotonic() - began
+
+
+def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> Answer:
+    """Ask one question through Spark and print it with the first rows of its answer."""
+    from ostinato.report.page import Answer
+    from ostinato.runtimes.spark.statement import sql
+
+    print(bold(story.title))
+    print("\n".join(textwrap.wrap(story.lead, min(_terminal_width(), 100))) + "\n")
+    print("\n".join(f"    {accent(line)}" for line in story.sql.splitlines()) + "\n")
+    with progress(f"looking for {story.title.lower()}"):
+        began = time.monotonic()
+        tables: dict[str, Any] = {story.table: spark.read.parquet(str((folder / f"{story.table}.parquet").absolute()))}
+        matches = sql(story.sql, spark=spark, **tables).toArrow()
+        seconds = time.monotonic() - began
+    remark = _remark(matches, payments) if story.table == "payments" else ""
+    rows = [tuple(row.values()) for row in matches.slice(0, _ROWS_SHOWN).to_pylist()]
+    print(text_table(matches.column_names, rows, width=_terminal_width(), left_out=matches.num_rows - len(rows)))
+    print(f"\n{bold(f'{matches.num_rows:,} matches')} in {seconds:.1f} s. {remark}".rstrip() + "\n\n")
+    return Answer(story, matches, seconds, remark)
+
+
+def _remark(matches: pa.Table, payments: Payments) -> str:
+    """Whether the query found what the generator hid."""
+    found = set(zip(matches.column("card").to_pylist(), matches.column("ended").to_pylist(), strict=True))
+    hidden = len(payments.planted)
+    seen = len(payments.planted & found)
+    others = len(found) - seen
+    words = f"{hidden} frauds were hidden in the data; " + (
+        "all were found" if seen == hidden else f"{seen} were found"
+    )
+    return words + (f", and {others} more that look like it." if others else ", and nothing else.")
+
+
+def _terminal_width() -> int:
+    return min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+
+
+def _say_goodbye(page: Path, folder: Path, seconds: float) -> None:
+    print(bold("The report, with the matches drawn on the price line:"))
+    print(f"    {accent(page.absolute().as_uri())}\n")
+    print(bold("What to try next:"))
+    for step in next_steps(folder):
+        print(f"    {step}")
+    print(quiet(f"\ndone in {seconds:.0f} s"))

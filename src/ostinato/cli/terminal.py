@@ -1,0 +1,23 @@
+"""Words with a little weight on a terminal that can show it, plain elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def bold(words: str) -> str:
+    return _styled(words, "1")
+
+
+def quiet(words: str) -> str:
+    return _styled(words, "2")
+
+
+def accent(words: str) -> str:
+    return _styled(words, "36")
+
+
+def _styled(words: str, code: str) -> str:
+    wanted = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{code}m{words}\x1b[0m" if wanted else words

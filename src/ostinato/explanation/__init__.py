@@ -1,0 +1,72 @@
+"""A query -> how it is understood and run, for people: text and a picture of the automaton. No row is read.
+
+>>> from ostinato.explanation import explain
+>>> print(explain("ORDER BY ts MEASURES LAST(ts) AS t PATTERN (A B* C) DEFINE B AS price < PREV(price)").text)
+1. The query as understood
+   ORDER BY ts
+   ...
+3. The automaton: 3 states, choices in order of preference
+   start -> A
+   A     -> B, else C
+   B     -> B, else C
+   C     -> match
+...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from ostinato.explanation.asked import Asked, read_question
+from ostinato.explanation.automaton_svg import Picture, draw_automata
+from ostinato.explanation.readable import readable
+from ostinato.explanation.text import clause_text
+from ostinato.explanation.understood import Understood, understand
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`text` for terminals, `svg` a self-contained picture; notebooks show both."""
+
+    text: str
+    svg: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow-x:auto">{self.svg}</div><pre style="line-height:1.35">{escape(self.text)}</pre>'
+
+
+def explain(query: Any, table: Any = None) -> Explanation:
+    """How a query is understood and run: pattern, automaton, conditions, what is shipped, engine and plan.
+
+    `query` is the text of a clause, SQL text with MATCH_RECOGNIZE in it (one section per clause), an
+    `ost.pattern(...)` or a parsed clause. `table` gives the input's columns: a pyarrow Table or Schema, a pandas or
+    Spark DataFrame, or a dict of those by table name. Without it the columns are those that the query mentions, and
+    what hangs on their types stays open.
+    """
+    questions = read_question(query, table)
+    found = [understand(asked) for asked in questions]
+    texts = [_titled(asked, clause_text(each), len(questions)) for asked, each in zip(questions, found, strict=True)]
+    pictures = [_picture(asked, each, len(questions)) for asked, each in zip(questions, found, strict=True)]
+    return Explanation("\n\n".join(texts), draw_automata(pictures))
+
+
+def _titled(asked: Asked, text: str, count: int) -> str:
+    if count == 1:
+        return text
+    line = f"MATCH_RECOGNIZE {asked.number} of {count}, on {asked.input_text}"
+    return f"{line}\n{'=' * len(line)}\n{text}"
+
+
+def _picture(asked: Asked, understood: Understood, count: int) -> Picture:
+    bound = understood.plan.bound
+    conditions = {definition.variable: readable(definition.condition) for definition in bound.clause.definitions}
+    caption = f"{asked.number}. on {asked.input_text}" if count > 1 else ""
+    return Picture(understood.plan.nfa, conditions, caption)
+
+
+__all__ = ["Explanation", "explain"]

@@ -1,0 +1,151 @@
+"""What `explain` was given -> clauses, each with the columns of its input as far as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError
+from ostinato.language.cursor import Cursor
+from ostinato.language.expressions import is_niladic
+from ostinato.language.fluent import PatternQuery
+from ostinato.language.match_recognize import parse_clause
+from ostinato.language.statement import read_statement
+from ostinato.predicates.types import Settings, parse_type
+from ostinato.query.expressions import Call, ColumnRef, Expr, Name, children
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.query.pattern import variables
+
+_STATEMENT_WORDS = ("SELECT", "WITH", "FROM", "CREATE", "INSERT", "TABLE", "VALUES", "(")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The input's column names; `types` holds those that are known. `given` is False where the query was asked."""
+
+    names: tuple[str, ...]
+    types: Mapping[str, pa.DataType]
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One clause; `number` counts from 1 in the order in which the clauses run."""
+
+    clause: MatchRecognize
+    columns: Columns
+    number: int = 1
+    input_text: str = ""
+
+
+def read_question(query: Any, table: Any = None) -> list[Asked]:
+    """The clauses of a query; those inside the input of another come before it."""
+    if isinstance(query, PatternQuery):
+        return [_alone(query.query, table)]
+    if isinstance(query, MatchRecognize):
+        return [_alone(query, table)]
+    if not isinstance(query, str):
+        raise QueryError(
+            "NOT_A_QUERY",
+            f"expected the text of a query, got {type(query).__name__}",
+            hint="a clause, SQL text with MATCH_RECOGNIZE in it, or an ost.pattern(...)",
+        )
+    if Cursor(query).token.upper not in _STATEMENT_WORDS:
+        return [_alone(parse_clause(query), table)]
+    found = list(_clauses_of(query))
+    if not found:
+        raise QueryError("NO_CLAUSE", "the query holds no MATCH_RECOGNIZE", hint="there is nothing to explain")
+    return [
+        Asked(clause, _columns(clause, _table_for(source, table)), number, source)
+        for number, (clause, source) in enumerate(found, start=1)
+    ]
+
+
+def _alone(clause: MatchRecognize, table: Any) -> Asked:
+    if isinstance(table, dict):
+        table = next(iter(table.values()), None)
+    return Asked(clause, _columns(clause, table))
+
+
+def _clauses_of(text: str) -> Iterator[tuple[MatchRecognize, str]]:
+    """Clauses with the text of their inputs."""
+    for clause in read_statement(text).clauses:
+        source = text[clause.input.start : clause.input.end]
+        yield from _clauses_of(f"SELECT * FROM {source}")
+        body = text[clause.body.start : clause.body.end]
+        yield parse_clause(body, input_name=clause.input_name), " ".join(source.split())
+
+
+def _table_for(source: str, table: Any) -> Any:
+    """The table that an input means: by name in a dict, else the one given, for inputs that are a plain name."""
+    name = source.split(" ", maxsplit=1)[0].strip("`")
+    if isinstance(table, dict):
+        return next((found for key, found in table.items() if key.lower() == name.lower()), None)
+    return table if "(" not in source else None
+
+
+# --- columns ---
+
+
+def _columns(clause: MatchRecognize, table: Any) -> Columns:
+    if table is None:
+        return Columns(mentioned_columns(clause), {}, given=False)
+    schema = table if isinstance(table, pa.Schema) else getattr(table, "schema", None)
+    if isinstance(schema, pa.Schema):
+        return Columns(tuple(schema.names), {field.name: field.type for field in schema}, given=True)
+    if type(table).__module__.split(".")[0] == "pandas":
+        schema = pa.Schema.from_pandas(table, preserve_index=False)
+        return Columns(tuple(schema.names), {field.name: field.type for field in schema}, given=True)
+    if not hasattr(table, "columns"):
+        raise QueryError(
+            "NOT_A_TABLE",
+            f"expected something with columns, got {type(table).__name__}",
+            hint="a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of them by table name",
+        )
+    names = tuple(str(name) for name in table.columns)
+    return Columns(names, _spark_types(getattr(table, "dtypes", None)), given=True)
+
+
+def _spark_types(dtypes: Any) -> dict[str, pa.DataType]:
+    """The types of a Spark DataFrame as far as their names say them; asks nothing of Spark but `dtypes`."""
+    if not isinstance(dtypes, list):
+        return {}
+    found = {str(name): parse_type(str(kind), Settings()) for name, kind in dtypes}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def mentioned_columns(clause: MatchRecognize) -> tuple[str, ...]:
+    """The columns that a clause speaks of, in the order in which it does.
+
+    >>> mentioned_columns(parse_clause("ORDER BY ts MEASURES A.price AS p PATTERN (A B) DEFINE B AS qty > A.Price"))
+    ('ts', 'price', 'qty')
+    """
+    known = {*variables(clause.pattern), *(subset.name for subset in clause.subsets)}
+    names = [key.column.text for key in clause.partition_by] + [key.column.text for key in clause.order_by]
+    for measure in clause.measures:
+        names += _columns_in(measure.expression, known)
+    for definition in clause.definitions:
+        names += _columns_in(definition.condition, known)
+    first_spelling: dict[str, str] = {}
+    for name in names:
+        first_spelling.setdefault(name.lower(), name)
+    return tuple(first_spelling.values())
+
+
+def _columns_in(expr: Expr, known: set[str]) -> Iterator[str]:
+    if isinstance(expr, ColumnRef):
+        name = _column_of(expr.parts, known)
+        if name is not None:
+            yield name
+    elif not (isinstance(expr, Call) and expr.name == "classifier"):
+        for part in children(expr):
+            yield from _columns_in(part, known)
+
+
+def _column_of(parts: tuple[Name, ...], known: set[str]) -> str | None:
+    if len(parts) > 1 and parts[0].folded in known:
+        return parts[1].text
+    return None if len(parts) == 1 and is_niladic(parts[0].text) else parts[0].text

@@ -1,0 +1,160 @@
+"""Engine, bounds, output and Spark plan of a query, each with its reason, in words."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ostinato.explanation.readable import plain_name
+from ostinato.explanation.understood import Understood
+from ostinato.planning.plan import MatchPlan
+from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES
+from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
+
+_SKIPS = {
+    SkipKind.PAST_LAST_ROW: "the search goes on behind its last row",
+    SkipKind.TO_NEXT_ROW: "the search goes on at the row behind its first",
+    SkipKind.TO_FIRST: "the search goes on at its first row of {}",
+    SkipKind.TO_LAST: "the search goes on at its last row of {}",
+}
+_MODES = {
+    MatchMode.ALL: "ALL MATCHES: every match from every row, in every labeling",
+    MatchMode.INCREMENTAL: "INCREMENTAL MATCHES: the longest match for each last row",
+    MatchMode.MAXIMAL: "MAXIMAL MATCHES: the longest match for each first row",
+}
+_OUTPUTS = {
+    Output.ONE_ROW: "one row per match",
+    Output.ALL_ROWS: "all rows of each match, a row for an empty match too",
+    Output.ALL_ROWS_OMIT_EMPTY: "all rows of each match, nothing for empty ones",
+    Output.ALL_ROWS_WITH_UNMATCHED: "all rows of each match, and the rows that are in none with measures NULL",
+}
+
+
+def execution_part(understood: Understood) -> list[str]:
+    """Lines of `label  text`."""
+    plan = understood.plan
+    clause = plan.bound.clause
+    general = understood.typed is not None and understood.typed.general is not None
+    pairs = [
+        ("engine", _engine(plan, general)),
+        *((f"not {name}", reason) for name, reason in _others(plan).items()),
+        ("search", _search(plan) if plan.sequence is None else ""),
+        ("repeated work", memo_rule(plan) if plan.sequence is None else ""),
+        ("bounds", _bounds(plan)),
+        ("which matches", _matches(clause)),
+        ("output", f"{_OUTPUTS[clause.output]}: {_output_columns(understood)}"),
+        ("labels", _labels(plan)),
+        ("Spark plan", _spark_plan(plan)),
+        ("sorting", _sorting(clause)),
+        ("in process", "ost.match runs the same plan without Spark; our evaluator computes what Spark does above"),
+    ]
+    return [f"{label:<15}  {text}" for label, text in pairs if text]
+
+
+# --- engine ---
+
+
+def _engine(plan: MatchPlan, general: bool) -> str:
+    if plan.sequence is not None:
+        count = len(plan.sequence)
+        rows = "one row" if count == 1 else f"{count} rows"
+        return f"shifts: every match has {rows}, so conditions lie at fixed distances: joined for all starts at once"
+    how = "in Python, because of the conditions that the kernel doesn't know" if general else "compiled"
+    return f"search: the automaton is walked from each start row in order of preference, {how}"
+
+
+def _others(plan: MatchPlan) -> dict[str, str]:
+    if plan.sequence is not None:
+        return {"search": "not needed where the length is fixed; the automaton above is what it would walk"}
+    return plan.declined
+
+
+def _search(plan: MatchPlan) -> str:
+    guide = "a pass from the last row to the first notes which states can still lead to a match; no others are tried"
+    return guide + (" (conditions over the run are taken as true there)" if plan.run_conditions else "")
+
+
+def memo_rule(plan: MatchPlan) -> str:
+    """What is done so that the same (state, row) isn't tried again and again; as `matching/engine.py` decides it."""
+    clause = plan.bound.clause
+    bounded = clause.within is not None or clause.max_length is not None
+    if plan.run_conditions:
+        return (
+            "a state at a row may be tried again: conditions depend on the rows before; max_partial_matches bounds it"
+        )
+    match clause.mode:
+        case MatchMode.ALL:
+            return "none to save: each partial match tried may become a match of its own"
+        case MatchMode.INCREMENTAL if not bounded:
+            return "a state at a row is tried once, whatever the start: time stays linear in rows"
+        case MatchMode.PREFERRED if not bounded:
+            return "none: every step that is tried leads to a match, so nothing is undone; no memo needed"
+        case _:
+            return "a state at a row is tried once per start"
+
+
+# --- what counts ---
+
+
+def _bounds(plan: MatchPlan) -> str:
+    clause, bounds = plan.bound.clause, []
+    if clause.within is not None:
+        first = plan.bound.order_by[0].column if plan.bound.order_by else "the first ORDER BY column"
+        bounds.append(f"WITHIN {_length(clause.within)} from the first to the last {plain_name(first)}")
+    if clause.max_length is not None:
+        bounds.append(f"MAXLENGTH {clause.max_length} rows")
+    if bounds:
+        bounds = [" and ".join(bounds) + " (inside the search, not a filter behind it)"]
+    if plan.sequence is None:
+        bounds.append(f"max_partial_matches {DEFAULT_MAX_PARTIAL_MATCHES:,} from one row unless set otherwise")
+    return "; ".join(bounds)
+
+
+def _length(length: timedelta) -> str:
+    seconds = length.total_seconds()
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds and seconds % size == 0:
+            count = int(seconds // size)
+            return f"{count:,} {unit}{'s' * (count != 1)}"
+    return f"{seconds:,g} second{'s' * (seconds != 1)}"
+
+
+def _matches(clause: MatchRecognize) -> str:
+    if clause.mode is not MatchMode.PREFERRED:
+        return _MODES[clause.mode]
+    after = _SKIPS[clause.skip.kind].format(clause.skip.target)
+    return f"the preferred one from each start, as the standard says; after it {after}"
+
+
+def _output_columns(understood: Understood) -> str:
+    bound = understood.plan.bound
+    names = ", ".join(plain_name(name) for name in bound.output_names)
+    return names + (", and what else the input has" if bound.shows_all_rows and not understood.columns.given else "")
+
+
+def _labels(plan: MatchPlan) -> str:
+    if plan.needs_path:
+        return "kept for the rows of each match found: output or measures ask which variable a row is"
+    return "forgotten once a match is found: neither output nor measures ask for them"
+
+
+# --- Spark ---
+
+
+def _spark_plan(plan: MatchPlan) -> str:
+    bound = plan.bound
+    keys = ", ".join(plain_name(name) for name in bound.partition_by)
+    together = f"repartition by {keys}" if keys else "repartition into one task (no PARTITION BY)"
+    steps = ["select what is shipped", together]
+    if bound.order_by:
+        steps.append("[sort]")
+    around = "select the measures" if bound.measures else "select the output columns"
+    return " -> ".join([*steps, "mapInArrow (match)", "where (raises what a row reported)", around])
+
+
+def _sorting(clause: MatchRecognize) -> str:
+    if not clause.order_by:
+        return "no ORDER BY: rows as they arrive in process; on Spark no order is certain, and a warning says so"
+    return (
+        "by the Python worker, after ORDER BY then all shipped columns; by Spark (the step in brackets) where the "
+        "input is estimated above the memory budget of a task"
+    )

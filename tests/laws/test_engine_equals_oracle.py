@@ -1,0 +1,74 @@
+"""The in-process engine gives what the oracle gives, on random clauses over random small tables."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, event, given, settings
+from tests.laws.comparison import difference, rows_of
+from tests.laws.strategies import clauses, tables
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.language.match_recognize import parse_clause
+from ostinato.runtimes.local import match_table
+
+DECLINED = frozenset({"UNSUPPORTED_ACROSS_ROWS"})
+"""Codes by which the engine says that it doesn't take an expression."""
+
+
+def check(text: str, table: pa.Table) -> None:
+    try:
+        found = difference(text, table)
+    except NotImplementedError:  # the oracle never guesses
+        event("the oracle declines")
+        assume(False)
+    except QueryError as error:
+        if error.code not in DECLINED:
+            raise
+        event("the engine declines")
+        assume(False)
+    assert found is None, f"{text}\n{table.to_pylist()}\n{found}"
+
+
+@given(clauses(), tables())
+def test_preferred_matches(text: str, table: pa.Table) -> None:
+    check(text, table)
+
+
+@given(clauses(modes=True), tables(most_rows=6))
+def test_match_modes(text: str, table: pa.Table) -> None:
+    check(text, table)
+
+
+@pytest.mark.slow
+@settings(max_examples=1500)
+@given(clauses(), tables())
+def test_preferred_matches_deeply(text: str, table: pa.Table) -> None:
+    check(text, table)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(clauses(modes=True), tables(most_rows=6))
+def test_match_modes_deeply(text: str, table: pa.Table) -> None:
+    check(text, table)
+
+
+def test_most_examples_say_something() -> None:
+    """A test of the strategies: most clauses find matches, and neither side declines more than a few."""
+    seen = {"rows": 0, "none": 0, "error": 0, "declined": 0}
+
+    @settings(max_examples=100, database=None)
+    @given(clauses(), tables())
+    def look(text: str, table: pa.Table) -> None:
+        try:
+            found = rows_of(match_table(parse_clause(text), table))
+            seen["rows" if found else "none"] += 1
+        except MatchError:
+            seen["error"] += 1
+        except QueryError:
+            seen["declined"] += 1
+
+    look()
+    assert seen["rows"] >= 40, seen
+    assert seen["declined"] <= 5, seen

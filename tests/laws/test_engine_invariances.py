@@ -1,0 +1,133 @@
+"""What must not change the engine's answer: the order of arrival, other keys, and whether kernels are compiled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.laws.comparison import difference, rows_of
+from tests.laws.strategies import clauses, table_of, tables
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.kernel_cache import interpreted
+from ostinato.language.match_recognize import parse_clause
+from ostinato.runtimes.local import match_table
+
+
+def answer(text: str, table: pa.Table) -> Counter[str] | None:
+    """The rows as a multiset, in a form that can be compared; None where rows show an error."""
+    try:
+        return Counter(map(repr, rows_of(match_table(parse_clause(text), table))))
+    except MatchError:
+        return None
+    except QueryError:
+        assume(False)
+        raise
+
+
+@given(clauses(), tables(), st.randoms(use_true_random=False))
+def test_the_order_of_arrival_does_not_matter(text: str, table: pa.Table, chance: Any) -> None:
+    assume("ORDER BY" in text)
+    tied = text.replace(", id", "").replace("ORDER BY id", "ORDER BY s")  # also where ORDER BY leaves ties
+    places = list(range(table.num_rows))
+    chance.shuffle(places)
+    for clause in (text, tied):
+        assert answer(clause, table) == answer(clause, table.take(pa.array(places, pa.int64())))
+
+
+@given(clauses(), tables(), tables())
+def test_other_keys_do_not_matter(text: str, table: pa.Table, more: pa.Table) -> None:
+    """Rows of a key that is new leave what is found in the others as it was."""
+    assume("PARTITION BY" in text and "ORDER BY" in text)
+    others = more.set_column(0, "k", pa.array(["z"] * more.num_rows, pa.string()))
+    alone, beside = answer(text, table), answer(text, others)
+    together = answer(text, pa.concat_tables([others, table]))
+    if alone is None or beside is None:
+        assert together is None
+    else:
+        assert together == alone + beside
+
+
+@given(clauses(), tables())
+def test_chunks_do_not_matter(text: str, table: pa.Table) -> None:
+    rows = [table.slice(at, 1) for at in range(table.num_rows)]
+    assert answer(text, table) == answer(text, pa.concat_tables([table.slice(0, 0), *rows]))
+
+
+# --- compiled or not --------------------------------------------------------------------------------------------------
+
+ROWS = table_of(
+    [
+        {"k": "pq"[n % 2], "g": 1, "id": n, "x": x, "y": y, "d": None, "s": s, "f": n % 3 == 0, "t": None}
+        for n, (x, y, s) in enumerate(
+            zip(
+                [1, 2, None, 4, 0, 3, 2, 2, 1, 0],
+                [1.5, float("nan"), None, 0.0, -2.0, 1.0, 1.0, 3.5, None, 2.0],
+                "aabcaabbca",
+                strict=True,
+            )
+        )
+    ]
+)
+
+SMALL_CASES = (
+    "PARTITION BY k ORDER BY id MEASURES count(*) AS n PATTERN ((A | B)* C) "
+    "DEFINE A AS s = 'a', B AS s = 'b', C AS s = 'c'",
+    "ORDER BY id MEASURES LAST(B.x, 1) AS m, FIRST(A.y) AS first_y ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW "
+    "PATTERN (A B+?) DEFINE A AS x > 0, B AS x >= PREV(x)",
+    "PARTITION BY k ORDER BY id MEASURES sum(A.x) AS total, avg(y) AS mean, min(A.s) AS least, "
+    "count(DISTINCT s) AS kinds, array_agg(x) AS xs, stddev_pop(x) AS spread, CLASSIFIER() AS label ALL ROWS PER MATCH "
+    "PATTERN (A (A | B)*) DEFINE A AS sum(x) < 9, B AS count(A.*) > 1 AND x < avg(A.x)",
+    "ORDER BY id MEASURES MATCH_NUMBER() AS n, count(*) AS c ALL MATCHES PATTERN (A B* C?) MAXLENGTH 4 "
+    "DEFINE B AS x >= FIRST(A.x), C AS PREV(CLASSIFIER()) = 'B'",
+    "ORDER BY id MEASURES MATCH_NUMBER() AS n INCREMENTAL MATCHES PATTERN (A+ B) DEFINE A AS x > 0, B AS s = 'b'",
+    "ORDER BY id MEASURES max(y) AS m MAXIMAL MATCHES PATTERN (A+ B+) DEFINE A AS x > 0, B AS y <= min(y)",
+)
+
+
+def uncompile(patch: pytest.MonkeyPatch) -> set[str]:
+    """Puts the Python functions in the kernels' places, also of those they call; gives the names of those it found."""
+    import sys
+
+    done = set()
+    for name, module in list(sys.modules.items()):
+        if not name.startswith("ostinato.") or name == "ostinato.kernel_cache":
+            continue
+        for attribute, value in list(vars(module).items()):
+            plain = interpreted(value) if callable(value) else value
+            if plain is not value and hasattr(value, "signatures"):
+                patch.setattr(module, attribute, plain)
+                done.add(attribute)
+                for called, kernel in list(getattr(plain, "__globals__", {}).items()):
+                    if hasattr(kernel, "signatures") and hasattr(kernel, "py_func"):
+                        patch.setitem(plain.__globals__, called, kernel.py_func)
+    return done
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("text", SMALL_CASES)
+def test_kernels_agree_with_their_python(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = rows_of(match_table(parse_clause(text), ROWS))
+    assert compiled
+    with monkeypatch.context() as patch, np.errstate(over="ignore"):  # hashes wrap around
+        done = uncompile(patch)
+        stepped = rows_of(match_table(parse_clause(text), ROWS))
+    assert {"search_plain", "search_interpreted", "_walk_back", "_walk", "_count"} <= done
+    assert [repr(row) for row in stepped] == [repr(row) for row in compiled]
+    assert difference(text, ROWS) is None
+
+
+@pytest.mark.kernel
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(clauses(), tables(most_rows=5))
+def test_kernels_agree_with_their_python_on_random_clauses(text: str, table: pa.Table) -> None:
+    compiled = answer(text, table)
+    with pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):
+        uncompile(patch)
+        assert answer(text, table) == compiled
