@@ -17,11 +17,11 @@ SOURCE = ROOT / "src" / "ostinato"
 ERRORS = {"QueryError", "MatchError", "EnvironmentFault", "UsageFault", "OstinatoError"}
 LOOKS_LIKE_A_CODE = re.compile(r"[A-Z]+(_[A-Z]+)+")
 NOT_A_CODE = frozenset(
-    """JAVA_HOME JAVA_GATEWAY_EXITED MATCH_RECOGNIZE NO_COLOR NUMBA_CACHE_DIR PYSPARK_PYTHON SPARK_LOCAL_IP TIMESTAMP_LTZ
-    TIMESTAMP_MICROS TIMESTAMP_NTZ TRY_CAST DATATYPE_MISMATCH FIELD_NOT_FOUND PARSE_SYNTAX_ERROR UNRESOLVED_COLUMN
-    UNRESOLVED_ROUTINE WRONG_NUM_ARGS XDG_CACHE_HOME ANSI_HINT""".split()
+    """ANSI_HINT DATATYPE_MISMATCH FIELD_NOT_FOUND JAVA_GATEWAY_EXITED JAVA_HOME MATCH_RECOGNIZE NO_COLOR
+    NUMBA_CACHE_DIR PARSE_SYNTAX_ERROR PYSPARK_PYTHON SPARK_LOCAL_IP TIMESTAMP_LTZ TIMESTAMP_MICROS TIMESTAMP_NTZ
+    TRY_CAST UNRESOLVED_COLUMN UNRESOLVED_ROUTINE WRONG_NUM_ARGS XDG_CACHE_HOME""".split()
 )
-"""Names of environment variables, keywords, types and Spark's own conditions. A new constant that is no code goes here."""
+"""Environment variables, keywords, types and Spark's own conditions. A new constant that is no code goes here."""
 
 
 def section(name: str) -> str:

@@ -63,7 +63,8 @@ def _against_lead(scale: Scale) -> list[Record]:
 
     rows = LEAD_ROWS[scale]
     records = []
-    with sparks.spark_session() as spark, tempfile.TemporaryDirectory() as folder:
+    spark = sparks.spark_session()
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events"
         write_events(keyed_events(rows, LEAD_KEYS), path)
         events = spark.read.parquet(str(path))

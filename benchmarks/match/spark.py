@@ -27,7 +27,8 @@ SORTED_GOAL = Goal(Sense.BELOW, 1.0, of_ratio=True)
 def measure_spark(scale: Scale) -> list[Record]:
     """Each query first has to agree with the answer in process."""
     records = []
-    with sparks.spark_session() as spark, tempfile.TemporaryDirectory() as folder:
+    spark = sparks.spark_session()
+    with tempfile.TemporaryDirectory() as folder:
         for keys in KEYS:
             path = Path(folder) / f"keys-{keys}"
             events = keyed_events(ROWS[scale], keys)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,16 +14,11 @@ if TYPE_CHECKING:
 CORES = 2
 
 
-@contextmanager
-def spark_session() -> Iterator[SparkSession]:
-    """Spark local[2] while the block runs."""
+def spark_session() -> SparkSession:
+    """Spark local[2]; the parts of one run share it."""
     from ostinato.runtimes.spark.session import local_session
 
-    session = local_session("ostinato benchmarks", cores=CORES, **{"spark.sql.session.timeZone": "UTC"})
-    try:
-        yield session
-    finally:
-        session.stop()
+    return local_session("ostinato benchmarks", cores=CORES, **{"spark.sql.session.timeZone": "UTC"})
 
 
 def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

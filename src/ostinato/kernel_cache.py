@@ -25,33 +25,48 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+"""Without numba's reference counting: arrays are borrowed from the caller, none may be made. Reading an array out of a
+tuple costs an atomic addition otherwise, which made the search four times slower."""
 _FOLDER_PREFIX = "kernels-"
 _FORGET_AFTER_SECONDS = 14 * 24 * 3600
 
 
 def kernel(function: Function) -> Function:
     """Compile on first call, or load from an earlier process. NumPy's rules for division; the GIL is released."""
+    return _cached(function, _OPTIONS)
+
+
+def borrowing_kernel(function: Function, *, cached: bool = True) -> Function:
+    """A kernel that makes no array of its own: what it is given is not counted while it runs."""
+    return _cached(function, _BORROWING) if cached else _uncached(function, _BORROWING)
+
+
+def inline_kernel(function: Function) -> Function:
+    """A small function that kernels call; only ever stored as a part of them. It makes no array.
+
+    Always inlined: a call would copy every array of the tuples that are passed.
+    """
+    return _uncached(function, {**_BORROWING, "forceinline": True})
+
+
+def _uncached(function: Function, options: dict[str, Any]) -> Function:
+    return cast(Function, numba.njit(**options)(function))
+
+
+def _cached(function: Function, options: dict[str, Any]) -> Function:
     folder = prepare_numba_cache()
     if folder is None:
-        return inline_kernel(function)
+        return _uncached(function, options)
     before = numba.config.CACHE_DIR
     # numba decides on the folder while it decorates: ours must not reach kernels that aren't ours.
     numba.config.CACHE_DIR = str(folder)
     try:
-        return cast(Function, numba.njit(cache=True, **_OPTIONS)(function))
+        return cast(Function, numba.njit(cache=True, **options)(function))
     except (RuntimeError, OSError):  # no locator takes this source file (a notebook, a zip): compile in each process
-        return inline_kernel(function)
+        return _uncached(function, options)
     finally:
         numba.config.CACHE_DIR = before
-
-
-def inline_kernel(function: Function) -> Function:
-    """A small function that kernels call; only ever stored as a part of them.
-
-    LLVM inlines it by itself: `inline="always"` ran no faster (30.8 ms both for 5 million rows of one four-predicate
-    loop) and compiled in 0.13 to 0.18 s against 0.19 to 0.23 s, two tries each on a busy machine.
-    """
-    return cast(Function, numba.njit(**_OPTIONS)(function))
 
 
 def interpreted(compiled: Function) -> Function:

@@ -69,7 +69,7 @@ class Names:
 _CELLS: dict[str, st.SearchStrategy[Any]] = {
     "k": st.sampled_from(["p", "q", None]),
     "g": st.sampled_from([1, 2, None]),
-    "x": st.sampled_from([None, 0, 1, 2, 3, 4]),
+    "x": st.sampled_from([None, 0, 1, 2, 3, 4, -3]),
     "y": st.sampled_from([None, 0.0, 1.0, 1.5, -2.0, float("nan"), float("inf"), -0.0]),
     "d": st.sampled_from([None, Decimal("0.50"), Decimal("1.25"), Decimal("3.00"), Decimal("-1.00")]),
     "s": st.sampled_from([None, "a", "b", "c", ""]),

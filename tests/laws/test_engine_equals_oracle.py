@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 from tests.laws.comparison import difference, rows_of
-from tests.laws.strategies import clauses, tables
+from tests.laws.strategies import clauses, table_of, tables
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.language.match_recognize import parse_clause
@@ -41,17 +44,37 @@ def test_match_modes(text: str, table: pa.Table) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=800)
 @given(clauses(), tables())
 def test_preferred_matches_deeply(text: str, table: pa.Table) -> None:
     check(text, table)
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=600)
 @given(clauses(modes=True), tables(most_rows=6))
 def test_match_modes_deeply(text: str, table: pa.Table) -> None:
     check(text, table)
+
+
+FOUND_BEFORE = (
+    "MEASURES count(DISTINCT x) AS n, count(DISTINCT t) AS moments, count(DISTINCT y) AS reals PATTERN (A+)",
+    "MEASURES count(*) AS n PATTERN (A+) DEFINE A AS avg(coalesce(d, 1.25)) < 2",
+    "MEASURES count(*) AS n PATTERN (A* B) DEFINE B AS PREV(CASE WHEN CLASSIFIER() = 'A' THEN x ELSE 0 END) >= -3",
+    "MEASURES count(*) AS n PATTERN (A+ B) DEFINE A AS FIRST(x + MATCH_NUMBER()) > -9",
+)
+"""What random examples have brought to light, in its smallest form."""
+
+
+@pytest.mark.parametrize("text", FOUND_BEFORE)
+def test_found_before(text: str) -> None:
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    numbers = [(-3, 1.5, None), (None, None, Decimal("3.00")), (-3, -2.0, Decimal("0.50")), (4, 1.5, None)]
+    rows = [
+        {"k": None, "g": 1, "id": at, "x": x, "y": y, "d": d, "s": "a", "f": True, "t": moment}
+        for at, (x, y, d) in enumerate(numbers)
+    ]
+    check(f"ORDER BY id {text}", table_of(rows))
 
 
 def test_most_examples_say_something() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -18,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(options.command(options))
     except BrokenPipeError:  # `ostinato run ... | head`: the reader has seen enough
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more when it ends
         return ExitCode.DONE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

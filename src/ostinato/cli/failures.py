@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from enum import IntEnum
@@ -9,6 +10,7 @@ from enum import IntEnum
 from ostinato.errors import EnvironmentFault, OstinatoError, unwrap
 
 _MOST_LINES = 12
+_JAVA_CLASS = re.compile(r"^: (?:[a-z]\w*\.)+[A-Z]\w*: ")
 
 
 class ExitCode(IntEnum):
@@ -51,8 +53,8 @@ def described(error: BaseException) -> tuple[ExitCode, str]:
             "SPARK_MISSING", f"Python has no module named {error.name}", hint="pip install 'ostinato[spark]'"
         )
         return ExitCode.ENVIRONMENT, str(fault)
-    if type(error).__module__.startswith("pyspark."):
-        return _code_of_spark(error), spark_message(str(error))
+    if is_of_spark(error):
+        return _code_of_spark(error), f"SPARK_ERROR: {spark_message(str(error))}"
     return ExitCode.UNEXPECTED, f"UNEXPECTED: {type(error).__name__}: {error}"
 
 
@@ -68,16 +70,26 @@ def _code_of_spark(error: BaseException) -> ExitCode:
     return ExitCode.ENVIRONMENT if condition == "JAVA_GATEWAY_EXITED" else ExitCode.QUERY
 
 
+def is_of_spark(error: BaseException) -> bool:
+    """Whether Spark raised it; told by name, because pyspark may not be installed."""
+    return type(error).__module__.split(".")[0] in ("pyspark", "py4j")
+
+
 def spark_message(text: str) -> str:
-    """Spark's own words without its plans and traces.
+    """Spark's own words without its plans, traces and class names.
 
     >>> spark_message("[TABLE_MISSING] No table t; line 1 pos 14;\\n'Project [*]\\n+- 'UnresolvedRelation [t]\\n")
-    'SPARK_ERROR: [TABLE_MISSING] No table t; line 1 pos 14'
+    '[TABLE_MISSING] No table t; line 1 pos 14'
+    >>> spark_message(
+    ...     "An error occurred while calling o1.csv.\\n: org.apache.spark.SparkException: No file.\\n\\tat org"
+    ... )
+    'No file.'
     """
     kept: list[str] = []
     for line in text.strip().splitlines():
         if line.startswith(("'", "+-", "\tat ", "JVM stacktrace", "Driver stacktrace", "Traceback ", "Caused by:")):
             break
-        kept.append(line.rstrip())
+        if not line.startswith("An error occurred while calling "):
+            kept.append(_JAVA_CLASS.sub("", line.rstrip()))
     words = "\n".join(kept[:_MOST_LINES]).rstrip().rstrip(";")
-    return f"SPARK_ERROR: {words or text.strip().splitlines()[0] if text.strip() else 'Spark gave no message'}"
+    return words or "Spark gave no message"

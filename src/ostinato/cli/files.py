@@ -12,7 +12,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ostinato.cli.failures import UsageFault
+from ostinato.cli.failures import UsageFault, is_of_spark, spark_message
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,6 +76,16 @@ def format_of(path: str) -> Format:
 
 def read_input(spark: SparkSession, given: Input) -> DataFrame:
     """The table as a DataFrame. CSV files have a header line, and their types are inferred."""
+    try:
+        return _frame_of(spark, given)
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        words = spark_message(str(error))
+        raise UsageFault("INPUT_UNREADABLE", f"can't read {given.path} as {given.format}: {words}") from error
+
+
+def _frame_of(spark: SparkSession, given: Input) -> DataFrame:
     path = given.path if "://" in given.path else str(Path(given.path).absolute())
     if given.format == "parquet":
         return spark.read.parquet(path)

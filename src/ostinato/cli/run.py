@@ -38,9 +38,10 @@ def run_query(options: argparse.Namespace) -> int:
         settings: dict[str, Any] = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
         spark = local_session("ostinato run", **settings)
     with progress("reading"):
-        tables: dict[str, Any] = {given.name: read_input(spark, given) for given in inputs}
+        for given in inputs:  # views, because a table may have the name of one of the call's own arguments
+            read_input(spark, given).createOrReplaceTempView(given.name)
     with progress("planning"):
-        frame = sql(query, spark=spark, **tables)
+        frame = sql(query, spark=spark)
     if output is not None:
         with progress("running"):
             if options.limit is not None:

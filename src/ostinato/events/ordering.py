@@ -6,7 +6,7 @@ all other columns that were shipped, so that the result doesn't depend on how th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,15 +35,20 @@ class Ordered(NamedTuple):
     key_at: NDArray[np.int64]
 
 
-def order_rows(count: int, keys: Sequence[pa.Array], order: Sequence[OrderKey], ties: Sequence[pa.Array]) -> Ordered:
-    """`ties` are the columns that decide between rows that are equal in `keys` and `order`."""
+def order_rows(
+    count: int, keys: Sequence[pa.Array], order: Sequence[OrderKey], ties: Callable[[], Sequence[pa.Array]]
+) -> Ordered:
+    """`ties` gives the columns that decide between rows that are equal in `keys` and `order`; asked only if needed."""
     if count == 0:
         return Ordered(None, np.zeros(1, np.int64))
-    groups = group_numbers(count, keys)
+    groups = group_numbers(count, keys) if keys else None
     columns = [column for key in order for column in sortable(key)]
-    rows = _sorted_rows(count, groups, columns)
-    if order:
-        rows = _order_ties(count, groups, columns, rows, ties)
+    leading = columns if groups is None else [groups, *columns]
+    rows, equal = _sorted_rows(count, groups, columns, leading)
+    if order and equal.any():
+        rows = _order_ties(count, equal, rows, ties())
+    if groups is None:
+        return Ordered(rows, np.array([0, count], np.int64))
     in_order = groups if rows is None else groups[rows]
     edges = np.flatnonzero(in_order[1:] != in_order[:-1]) + 1
     return Ordered(rows, np.concatenate(([0], edges, [count])).astype(np.int64))
@@ -140,31 +145,42 @@ def _comparable(value: object) -> tuple[object, ...]:
     return (1, value)
 
 
-def _sorted_rows(count: int, groups: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> NDArray[np.int64] | None:
-    """The stable order by group and columns; None when the rows are in it already."""
-    if in_order([groups, *columns]):
-        return None
+def _sorted_rows(
+    count: int, groups: NDArray[np.int64] | None, columns: list[NDArray[np.int64]], leading: list[NDArray[np.int64]]
+) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+    """The stable order by group and columns (None: the rows are in it), and which rows equal the one before them."""
+    found = equal_to_previous(leading, count)
+    if found is not None:
+        return None, found
     if not columns:
-        return _by_group(groups, np.arange(count))
-    if len(columns) == 1:
+        rows = np.arange(count, dtype=np.int64)
+    elif len(columns) == 1:
         # Timsort: what a shuffle delivers is a few ordered runs, which it merges at the speed of reading.
         rows = np.argsort(columns[0], kind="stable")
     else:
         rows = np.lexsort(columns[::-1])
-    return _by_group(groups, rows.astype(np.int64, copy=False))
+    if groups is not None:
+        rows = _by_group(groups, rows.astype(np.int64, copy=False))
+    equal = np.ones(count - 1, np.bool_)
+    for column in leading:
+        values = column[rows]
+        equal &= values[1:] == values[:-1]
+    return rows, equal
 
 
-def in_order(columns: Sequence[NDArray[np.int64]]) -> bool:
-    """Whether rows rise from one to the next, the first column counting most."""
-    undecided = np.ones(max(len(columns[0]) - 1, 0), np.bool_)
+def equal_to_previous(columns: Sequence[NDArray[np.int64]], count: int) -> NDArray[np.bool_] | None:
+    """Which rows equal the one before, if rows rise from one to the next (the first column counts most); else None."""
+    equal: NDArray[np.bool_] | None = None
     for column in columns:
         before, after = column[:-1], column[1:]
-        if (undecided & (after < before)).any():
-            return False
-        undecided &= after == before
-        if not undecided.any():
-            return True
-    return True
+        falls = after < before
+        if falls.any() if equal is None else (equal & falls).any():
+            return None
+        same = after == before
+        equal = same if equal is None else equal & same
+        if not equal.any():
+            return equal
+    return np.ones(max(count - 1, 0), np.bool_) if equal is None else equal
 
 
 @kernel
@@ -187,29 +203,19 @@ def _by_group(groups, rows):  # type: ignore[no-untyped-def]
 
 
 def _order_ties(
-    count: int,
-    groups: NDArray[np.int64],
-    columns: list[NDArray[np.int64]],
-    rows: NDArray[np.int64] | None,
-    ties: Sequence[pa.Array],
+    count: int, equal: NDArray[np.bool_], rows: NDArray[np.int64] | None, ties: Sequence[pa.Array]
 ) -> NDArray[np.int64] | None:
     """Orders runs of rows that are equal so far by the columns in `ties`; only those rows are looked at."""
-    order = np.arange(count) if rows is None else rows
-    equal = np.ones(count - 1, np.bool_)
-    for column in (groups, *columns):
-        values = column if rows is None else column[order]
-        equal &= values[1:] == values[:-1]
-    if not equal.any() or not ties:
-        return rows
     tied = np.zeros(count, np.bool_)
     tied[1:] |= equal
     tied[:-1] |= equal
     places = np.flatnonzero(tied)
     run = np.cumsum(np.concatenate(([True], ~equal)))[places]
+    order = np.arange(count, dtype=np.int64) if rows is None else rows
     inside = order[places]
     chosen = pa.array(inside)
     ranks = [column for tie in ties if not pa.types.is_map(tie.type) for column in sortable(OrderKey(tie.take(chosen)))]
-    if in_order([run, *ranks]):
+    if equal_to_previous([run, *ranks], len(places)) is not None:
         return rows
     result = order.copy()
     result[places] = inside[np.lexsort([*ranks[::-1], run])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,7 @@ def read_question(query: Any, table: Any = None) -> list[Asked]:
     if not found:
         raise QueryError("NO_CLAUSE", "the query holds no MATCH_RECOGNIZE", hint="there is nothing to explain")
     return [
-        Asked(clause, _columns(clause, _table_for(source, table)), number, source)
+        Asked(clause, _columns(clause, _table_for(source, table)), number, textwrap.shorten(source, 80))
         for number, (clause, source) in enumerate(found, start=1)
     ]
 

@@ -14,6 +14,7 @@ _HEIGHT = 38.0
 _GAP = 68.0
 _ROW = 108.0
 _LANE = 15.0
+_MAX_LANES = 24
 _LOOP = 30.0
 _MARGIN = 22.0
 _CONDITION = 30.0
@@ -169,10 +170,10 @@ class _Drawing:
             else:
                 between = [node for node, place in places.items() if low <= place.column <= high]
                 y, step = max(self._bottom(boxes[node]) for node in between) + 2, _LANE
-            while any(low < b and a < high and abs(y - other) < _LANE for a, b, other in taken):
-                y += step
-            taken.append((low, high, y))
-            lanes[edge] = y
+            others = [other for a, b, other in taken if low < b and a < high]
+            free = (y + i * step for i in range(_MAX_LANES) if all(abs(y + i * step - o) >= _LANE for o in others))
+            lanes[edge] = next(free, y + _MAX_LANES * step)
+            taken.append((low, high, lanes[edge]))
         return lanes
 
     def _ports(self) -> tuple[dict[Edge, float], dict[Edge, float]]:

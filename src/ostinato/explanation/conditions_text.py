@@ -17,10 +17,12 @@ from ostinato.query.pattern import Variable
 MAX_PLACES_SHOWN = 40
 
 _ROW, _NEIGHBOURS, _RUN, _GENERAL = "Spark, per row", "shifted columns", "search kernel", "Python, row by row"
+_EITHER = "kernel or Python"
 _MEANING = {
     _ROW: "evaluated by Spark before matching, for every row; shipped as packed bits",
     _NEIGHBOURS: "evaluated in the worker over columns shifted inside a key, all rows at once",
     _RUN: "depends on the rows matched so far: checked by the compiled search when it tries the row",
+    _EITHER: "depends on the rows matched so far: checked by the compiled search if it knows this for the types",
     _GENERAL: "depends on the rows matched so far, in a way the kernel doesn't know: some thousand times slower",
 }
 
@@ -28,7 +30,7 @@ _MEANING = {
 def conditions_part(understood: Understood) -> list[str]:
     """One block per variable, or per place where the pattern has a fixed length; then what the words mean."""
     plan = understood.plan
-    run_words = _GENERAL if understood.typed is not None and understood.typed.general is not None else _RUN
+    run_words = _run_words(understood)
     blocks = list(_blocks(plan))
     if not blocks:
         return ["no variable: the pattern consumes no row"]
@@ -47,6 +49,12 @@ def conditions_part(understood: Understood) -> list[str]:
         lines.append(f"... and {len(blocks) - MAX_PLACES_SHOWN:,} more")
     lines += [f"({where}: {_MEANING[where]})" for where in _MEANING if where in used]
     return lines + (_run_lines(understood) if plan.run_conditions else [])
+
+
+def _run_words(understood: Understood) -> str:
+    if understood.typed is None:
+        return _EITHER
+    return _RUN if understood.typed.general is None else _GENERAL
 
 
 def _blocks(plan: MatchPlan) -> Iterator[tuple[str, StateCondition]]:

@@ -33,9 +33,8 @@ def execution_part(understood: Understood) -> list[str]:
     """Lines of `label  text`."""
     plan = understood.plan
     clause = plan.bound.clause
-    general = understood.typed is not None and understood.typed.general is not None
     pairs = [
-        ("engine", _engine(plan, general)),
+        ("engine", _engine(understood)),
         *((f"not {name}", reason) for name, reason in _others(plan).items()),
         ("search", _search(plan) if plan.sequence is None else ""),
         ("repeated work", memo_rule(plan) if plan.sequence is None else ""),
@@ -53,12 +52,17 @@ def execution_part(understood: Understood) -> list[str]:
 # --- engine ---
 
 
-def _engine(plan: MatchPlan, general: bool) -> str:
+def _engine(understood: Understood) -> str:
+    plan, typed = understood.plan, understood.typed
     if plan.sequence is not None:
         count = len(plan.sequence)
         rows = "one row" if count == 1 else f"{count} rows"
         return f"shifts: every match has {rows}, so conditions lie at fixed distances: joined for all starts at once"
-    how = "in Python, because of the conditions that the kernel doesn't know" if general else "compiled"
+    how = "compiled"
+    if typed is None and plan.run_conditions:
+        how = "compiled if the kernel knows all conditions for the types of the columns"
+    elif typed is not None and typed.general is not None:
+        how = "in Python, because of the conditions that the kernel doesn't know"
     return f"search: the automaton is walked from each start row in order of preference, {how}"
 
 
@@ -103,7 +107,7 @@ def _bounds(plan: MatchPlan) -> str:
     if clause.max_length is not None:
         bounds.append(f"MAXLENGTH {clause.max_length} rows")
     if bounds:
-        bounds = [" and ".join(bounds) + " (inside the search, not a filter behind it)"]
+        bounds = [" and ".join(bounds) + " (part of matching, not a filter behind it)"]
     if plan.sequence is None:
         bounds.append(f"max_partial_matches {DEFAULT_MAX_PARTIAL_MATCHES:,} from one row unless set otherwise")
     return "; ".join(bounds)

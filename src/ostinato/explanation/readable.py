@@ -172,7 +172,8 @@ def _navigation(expr: Navigation, unions: Unions) -> Expr:
         return inside
     if isinstance(inside, Literal):  # only asked whether there is such a row
         inside = Star(_variable(expr.rows, unions))
-    if expr.anchor is Anchor.FIRST or expr.skip or expr.final or (expr.rows is not None and not expr.shift):
+    says_last = expr.rows is not None and not expr.shift and not isinstance(expr.operand, RowClassifier)
+    if expr.anchor is Anchor.FIRST or expr.skip or expr.final or says_last:
         offset = (Literal("number", str(expr.skip)),) if expr.skip else ()
         inside = Call(expr.anchor.value, (inside, *offset), semantics="final" if expr.final else None)
     if expr.shift:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 from ostinato.explanation.automaton_layout import state_names
@@ -20,6 +21,7 @@ from ostinato.query.pattern import Variable
 INDENT = "   "
 WIDTH = 110
 MAX_STATES_SHOWN = 40
+MAX_CHOICES_SHOWN = 20
 
 _REWRITES = {
     "flatten": "groups without need opened",
@@ -44,8 +46,9 @@ def clause_text(understood: Understood) -> str:
 
 
 def _numbered(number: int, title: str, lines: Iterable[str]) -> str:
-    wrapped = (part for line in lines for part in _wrapped(line))
-    return "\n".join([f"{number}. {title}", *(INDENT + line for line in wrapped)])
+    if number > 1:  # the query stays as it is: one may want to copy it
+        lines = (part for line in lines for part in _wrapped(line))
+    return "\n".join([f"{number}. {title}", *(INDENT + line for line in lines)])
 
 
 def _wrapped(line: str) -> list[str]:
@@ -69,15 +72,10 @@ def query_text(clause: MatchRecognize) -> str:
 def _query_part(clause: MatchRecognize) -> list[str]:
     measures = [f"{readable(m.expression)} AS {plain_name(m.name)}" for m in clause.measures]
     conditions = [f"{_variable(d.variable)} AS {readable(d.condition)}" for d in clause.definitions]
-    lines: list[str] = []
-    for line in render_clause(clause).split("\n"):
-        if measures and line.startswith("MEASURES "):
-            lines += _listed("MEASURES ", measures)
-        elif conditions and line.startswith("DEFINE "):
-            lines += _listed("DEFINE ", conditions)
-        else:
-            lines.append(line)
-    return lines
+    # Without these two, a line is a clause: no literal that holds a line break can stand in it.
+    lines = render_clause(replace(clause, measures=(), definitions=())).split("\n")
+    before = bool(clause.partition_by) + bool(clause.order_by)
+    return [*lines[:before], *_listed("MEASURES ", measures), *lines[before:], *_listed("DEFINE ", conditions)]
 
 
 def _variable(name: str) -> str:
@@ -86,9 +84,8 @@ def _variable(name: str) -> str:
 
 def _listed(word: str, items: Sequence[str]) -> list[str]:
     """`WORD first,` and the others below the first."""
-    starts = [word, *[" " * len(word)] * (len(items) - 1)]
-    ends = [*[","] * (len(items) - 1), ""]
-    return [start + item + end for start, item, end in zip(starts, items, ends, strict=True)]
+    last = len(items) - 1
+    return [f"{word if i == 0 else ' ' * len(word)}{item}{'' if i == last else ','}" for i, item in enumerate(items)]
 
 
 # --- 2. pattern ---
@@ -131,7 +128,9 @@ def _automaton_part(nfa: Nfa) -> list[str]:
 
 def _choices(choices: Sequence[int], names: Sequence[str]) -> str:
     ends = {ACCEPT: "match", ACCEPT_AT_END: "match (if no row is left)"}
-    words = [ends[choice] if choice < 0 else names[choice] for choice in choices]
+    words = [ends[choice] if choice < 0 else names[choice] for choice in choices[:MAX_CHOICES_SHOWN]]
+    if len(choices) > MAX_CHOICES_SHOWN:
+        words.append(f"... ({len(choices) - MAX_CHOICES_SHOWN:,} more)")
     return ", else ".join(words) or "nowhere"
 
 

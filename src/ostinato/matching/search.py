@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END
-from ostinato.kernel_cache import inline_kernel, kernel
+from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.matching.reachability import Reachable
 from ostinato.matching.tables import Automaton
 
@@ -102,6 +102,10 @@ class Work(NamedTuple):
 def _search(automaton, rules, rows, starts, found, work, conditions, progress):  # type: ignore[no-untyped-def]
     keys = len(rows.key_at) - 1
     states = len(automaton.label)
+    # Arrays as plain locals: reading them out of the tuples again in the loop costs reference counting each time.
+    choice_at, choices, label_of = automaton.choice_at, automaton.choices, automaton.label
+    set_of_row, sets, time = rows.set_of_row, rows.sets, rows.time
+    node, cursor, memo, claimed = work.node, work.cursor, work.memo, work.claimed
     while progress[KEY] < keys:
         key = progress[KEY]
         first, end = rows.key_at[key], rows.key_at[key + 1]
@@ -117,17 +121,17 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
             found_length = -1
             tried = 0
             depth = 0
-            work.node[0] = states + 1 if start == first else states
-            work.cursor[0] = automaton.choice_at[work.node[0]]
+            node[0] = states + 1 if start == first else states
+            cursor[0] = choice_at[node[0]]
             while True:
-                at = work.cursor[depth]
-                if at == automaton.choice_at[work.node[depth] + 1]:
+                at = cursor[depth]
+                if at == choice_at[node[depth] + 1]:
                     if depth == 0:
                         break
                     depth -= 1
                     continue
-                work.cursor[depth] = at + 1
-                choice = automaton.choices[at]
+                cursor[depth] = at + 1
+                choice = choices[at]
                 row = start + depth
                 if choice < 0:
                     if choice == ACCEPT_AT_END:
@@ -147,9 +151,9 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                         found_length = depth
                         progress[MATCHES], progress[PATH] = matches_before, path_before
                     elif rules.mode == INCREMENTAL:
-                        if work.claimed[row - 1] >= 0:
+                        if claimed[row - 1] >= 0:
                             continue
-                        work.claimed[row - 1] = start
+                        claimed[row - 1] = start
                     status = _keep(found, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before)
                     if status != FINISHED:
                         break
@@ -159,34 +163,34 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                         undecided = True
                         break
                     continue
-                if not (rows.sets[rows.set_of_row[row], choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
+                if not (sets[set_of_row[row], choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
                     continue
                 if rules.max_length != NO_BOUND and depth >= rules.max_length:
                     continue
-                if rules.within != NO_BOUND and abs(rows.time[row] - rows.time[start]) > rules.within:
+                if rules.within != NO_BOUND and abs(time[row] - time[start]) > rules.within:
                     continue
                 if rules.memo != NO_MEMO:
                     place = (depth if rules.memo == MEMO_PER_START else row) * states + choice
-                    if place >= len(work.memo):
+                    if place >= len(memo):
                         status = MORE_MEMO
                         break
                     if rules.memo == MEMO_PER_START:
-                        if work.memo[place] == stamp:
+                        if memo[place] == stamp:
                             continue
-                    elif work.memo[place] != 0 and work.memo[place] != stamp:
+                    elif memo[place] != 0 and memo[place] != stamp:
                         continue
-                    elif work.memo[place] == stamp:
+                    elif memo[place] == stamp:
                         continue
-                    work.memo[place] = stamp
+                    memo[place] = stamp
                 tried += 1
                 if tried > rules.max_partial_matches:
                     progress[FAILURE] = TOO_MANY_PARTIAL_MATCHES
                     status = FAILED
                     break
-                if depth + 2 > len(work.node):
+                if depth + 2 > len(node):
                     status = MORE_DEPTH
                     break
-                label = automaton.label[choice]
+                label = label_of[choice]
                 verdict = update(label, row, depth, work, conditions)  # noqa: F821 (put in by build_search)
                 if verdict == 0:
                     verdict = check(choice, label, row, depth, first, end, number, work, conditions)  # noqa: F821
@@ -197,8 +201,8 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     status = FAILED
                     break
                 depth += 1
-                work.node[depth] = choice
-                work.cursor[depth] = automaton.choice_at[choice]
+                node[depth] = choice
+                cursor[depth] = choice_at[choice]
             progress[STEPS] += tried
             if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
                 status = _keep(found, progress, work, rules, start, found_length, number)
@@ -296,7 +300,7 @@ def build_search(
     among cached ones: numba files the compiled code under it.
     """
     function = search_in_python(update, check, name)
-    return kernel(function) if cached else inline_kernel(function)
+    return borrowing_kernel(function, cached=cached)
 
 
 def search_in_python(update: Callable[..., Any], check: Callable[..., Any], name: str = "search") -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import inline_kernel
-from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, Keep, Op, Total
+from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, MATH_FUNCTIONS, OVERFLOW, Keep, Op, Total
 
 
 class Conditions(NamedTuple):
@@ -54,6 +54,7 @@ _LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = int(Keep.LEAST_WHOLE), int(Keep.MOST_WH
 _ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), int(Total.VALUES_REAL)
 _SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
 _DISTINCT_REAL = int(Total.DISTINCT_REAL)
+_LN, _LOG10 = MATH_FUNCTIONS.index("ln"), MATH_FUNCTIONS.index("log10")
 _WHOLE = int(Op.WHOLE)
 _REAL = int(Op.REAL)
 _TEXT = int(Op.TEXT)
@@ -275,14 +276,57 @@ def add_whole(left, right):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
+def subtract_whole(left, right):  # type: ignore[no-untyped-def]
+    """The difference, and whether it left int64."""
+    bad = (right < 0 and left > _LARGEST + right) or (right > 0 and left < _SMALLEST + right)
+    return left - right, bad
+
+
+@inline_kernel
 def multiply_whole(left, right):  # type: ignore[no-untyped-def]
-    """The product, and whether it left int64."""
-    if left == 0 or right == 0:
-        return np.int64(0), False
-    if (left == -1 and right == _SMALLEST) or (right == -1 and left == _SMALLEST):
-        return np.int64(0), True
+    """The product (wrapped around if it must be), and whether it left int64."""
     product = left * right
+    if left == 0 or right == 0:
+        return product, False
+    if left == -1 or right == -1:
+        return product, left == _SMALLEST or right == _SMALLEST
     return product, product // right != left or product % right != 0
+
+
+@inline_kernel
+def divide_whole(left, right):  # type: ignore[no-untyped-def]
+    """The quotient towards zero, and whether it left int64; right isn't 0."""
+    if right == -1:
+        return -left, left == _SMALLEST
+    quotient = left // right
+    if left % right != 0 and (left < 0) != (right < 0):
+        quotient += 1
+    return quotient, False
+
+
+@inline_kernel
+def modulo_whole(left, right):  # type: ignore[no-untyped-def]
+    """What division towards zero leaves; right isn't 0."""
+    if right == -1:
+        return np.int64(0), False
+    rest = left % right
+    if rest != 0 and (left < 0) != (right < 0):
+        rest -= right
+    return rest, False
+
+
+@inline_kernel
+def average_whole(total, count, factor):  # type: ignore[no-untyped-def]
+    """total * factor / count, rounded half away from zero, and whether it left int64."""
+    doubled, bad = multiply_whole(total, factor * 2)
+    if bad or doubled == _SMALLEST:
+        return np.int64(0), True
+    half = (abs(doubled) // count + 1) // 2
+    return (half if total >= 0 else -half), False
+
+
+NULL_OUTSIDE_DOMAIN = (_LN, _LOG10)
+"""The functions that give NULL where they aren't defined."""
 
 
 @inline_kernel
@@ -433,7 +477,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                 real[top] = -real[top]
             elif op == _ABSOLUTE_REAL:
                 real[top] = abs(real[top])
-            elif (a == 2 or a == 3) and real[top] <= 0:
+            elif (a == _LN or a == _LOG10) and real[top] <= 0:
                 null[top] = True
             else:
                 real[top] = math_function(a, real[top])
@@ -467,20 +511,11 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
             if op == _ADD:
                 value, bad = add_whole(x, y)
             elif op == _SUBTRACT:
-                if y == _SMALLEST:
-                    value, bad = x - y, x >= 0
-                else:
-                    value, bad = add_whole(x, -y)
+                value, bad = subtract_whole(x, y)
             elif op == _MULTIPLY:
                 value, bad = multiply_whole(x, y)
-                if bad and a < 0:
-                    value = x * y
             elif op == _AVERAGE:
-                value, bad = multiply_whole(x, a * 2)
-                if not bad:  # HALF_UP, away from zero
-                    magnitude = abs(value) // y
-                    magnitude = (magnitude + 1) // 2
-                    value = magnitude if x >= 0 else -magnitude
+                value, bad = average_whole(x, y, a)
                 a = 64  # here it was a factor; below it is the width of the result
             elif y == 0:
                 if b:
@@ -488,14 +523,9 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                 null[left] = True
                 continue
             elif op == _DIVIDE:
-                if x == _SMALLEST and y == -1:
-                    value, bad = x, True
-                else:
-                    value = abs(x) // abs(y)
-                    value = value if (x < 0) == (y < 0) else -value
+                value, bad = divide_whole(x, y)
             else:
-                value = abs(x) % abs(y) if x != _SMALLEST else np.int64(0)
-                value = -value if x < 0 else value
+                value, bad = modulo_whole(x, y)
             if a > 0 and (bad or not fits(value, a)):
                 return OVERFLOW
             whole[left] = wrapped(value, 64 if a == 0 else abs(a))

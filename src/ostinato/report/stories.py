@@ -55,7 +55,7 @@ HEAD_AND_SHOULDERS = Story(
     file="head_and_shoulders.sql",
     title="Head and shoulders",
     lead="Three peaks, the middle one highest, then a fall below both lows beside the head: a classic sign that a rise "
-    "is over. Thirteen variables, eleven conditions, several of them comparing with rows matched long before.",
+    "is over. Thirteen variables, twelve conditions, several of them comparing with rows matched long before.",
     table="trades",
     key="symbol",
     phases=(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ostinato.errors import MatchError
 from ostinato.events.ordering import OrderKey, Ordered, order_rows
 from ostinato.kernel_cache import interpreted
+from ostinato.matching.compiled import search_for
 from ostinato.matching.engine import ALWAYS, SortedRows, Task, match_by_search, match_by_shifts
 from ostinato.matching.search import no_update, search_in_python
 from ostinato.planning.plan import NONE, PREFIX, slot_name
@@ -87,8 +88,12 @@ class Worker:
             OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
             for key in self.bound.order_by
         ]
-        ties = [batch.arrays[item.name] for item in self.plan.inputs]
-        return order_rows(batch.count, keys, order, [*ties, *(pa.array(mask) for mask in batch.row_masks)])
+
+        def ties() -> list[pa.Array]:
+            inputs = [batch.arrays[item.name] for item in self.plan.inputs]
+            return [*inputs, *(pa.array(mask) for mask in batch.row_masks)]
+
+        return order_rows(batch.count, keys, order, ties)
 
     # --- matching ---
 
@@ -119,7 +124,8 @@ class Worker:
             return match_by_search(self.task, rows, combined, of_state, None)
         conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
         counts = (len(program.registers), len(program.accumulators))
-        return match_by_search(self.task, rows, combined, of_state, conditions, counts)
+        search = search_for(program, conditions, columns.count)
+        return match_by_search(self.task, rows, combined, of_state, conditions, counts, search)
 
     def _combined(
         self, row_masks: Sequence[Mask], neighbours: Sequence[Mask], columns: SortedColumns

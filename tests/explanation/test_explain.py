@@ -1,0 +1,153 @@
+"""Explanations: what may be asked, what they must say, and that no case of the conformance set breaks them."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pytest
+from tests.cases import Case, load_cases
+
+from ostinato.errors import QueryError
+from ostinato.explanation import Explanation, explain
+from ostinato.explanation.asked import mentioned_columns, read_question
+from ostinato.explanation.execution_text import memo_rule
+from ostinato.explanation.text import query_text
+from ostinato.explanation.understood import understand
+from ostinato.language.fluent import pattern
+from ostinato.language.match_recognize import parse_clause
+from ostinato.matching import engine, search
+from ostinato.query.match_recognize import MatchRecognize
+
+CLAUSE = "ORDER BY ts MEASURES LAST(price) AS p PATTERN (A B*) DEFINE B AS price > A.price"
+SCHEMA = pa.schema([("ts", pa.int64()), ("price", pa.float64()), ("note", pa.string())])
+
+
+def test_a_clause_may_be_text_builder_or_parsed() -> None:
+    built = pattern("A B*").order_by("ts").measures(p="LAST(price)").define(B="price > A.price")
+    expected = explain(CLAUSE, SCHEMA)
+    assert explain(f"MATCH_RECOGNIZE ({CLAUSE})", SCHEMA) == expected
+    assert explain(parse_clause(CLAUSE), SCHEMA) == expected
+    assert explain(built, SCHEMA) == expected
+    assert explain(f"SELECT p FROM t MATCH_RECOGNIZE ({CLAUSE})", SCHEMA) == expected
+
+
+def test_a_table_may_be_arrow_pandas_or_have_columns() -> None:
+    class LikeSpark:
+        columns = ("ts", "price", "note")
+        dtypes = [("ts", "bigint"), ("price", "double"), ("note", "string")]
+
+    expected = explain(CLAUSE, SCHEMA)
+    assert explain(CLAUSE, SCHEMA.empty_table()) == expected
+    assert explain(CLAUSE, SCHEMA.empty_table().to_pandas().astype({"note": "string"})) == expected
+    assert explain(CLAUSE, LikeSpark()) == expected
+    assert explain(CLAUSE, {"anything": SCHEMA}) == expected
+
+
+def test_without_types_the_kernel_stays_open() -> None:
+    assert "kernel or Python" in explain(CLAUSE).text
+    assert "the last row of A" in explain(CLAUSE, SCHEMA).text
+
+
+def test_a_function_that_only_spark_knows_leaves_types_open() -> None:
+    query = "ORDER BY ts MEASURES 1 AS one PATTERN (A B*) DEFINE B AS soundex(note) > soundex(A.note)"
+    text = explain(query, SCHEMA).text
+    assert "only Spark knows the type of soundex(note)" in text
+
+
+def test_shows_itself() -> None:
+    explanation = explain(CLAUSE)
+    assert isinstance(explanation, Explanation)
+    assert str(explanation) == explanation.text
+    assert explanation.svg in explanation._repr_html_()
+    assert "price &gt; A.price" in explanation._repr_html_()
+
+
+def test_clauses_inside_the_input_of_another_come_first() -> None:
+    inner = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS ts PATTERN (INNER_ONE))"
+    query = f"SELECT * FROM ({inner}) AS x MATCH_RECOGNIZE (ORDER BY ts MEASURES ts AS t PATTERN (OUTER_ONE))"
+    names = [asked.clause.pattern for asked in read_question(query)]
+    assert [name.name for name in names] == ["INNER_ONE", "OUTER_ONE"]  # type: ignore[union-attr]
+    assert "MATCH_RECOGNIZE 2 of 2" in explain(query).text
+
+
+def test_columns_that_a_query_mentions() -> None:
+    clause = parse_clause(
+        """PARTITION BY k ORDER BY ts MEASURES CLASSIFIER(U) AS c, transform(xs, x -> x + y) AS t, current_date AS d
+           PATTERN (A B) SUBSET U = (A, B) DEFINE B AS U.price > `odd name` AND address.city = A.K"""
+    )
+    assert mentioned_columns(clause) == ("k", "ts", "xs", "y", "price", "odd name", "address")
+
+
+@pytest.mark.parametrize(
+    ("query", "table", "code"),
+    [
+        (42, None, "NOT_A_QUERY"),
+        ("SELECT 1", None, "NO_CLAUSE"),
+        (CLAUSE, 42, "NOT_A_TABLE"),
+        (CLAUSE, pa.schema([("ts", pa.int64())]), "UNKNOWN_COLUMN"),
+        ("PATTERN (A", None, "SYNTAX_ERROR"),
+        (CLAUSE.replace("A.price", "C.price"), SCHEMA, "UNKNOWN_VARIABLE"),
+    ],
+)
+def test_what_cannot_be_explained(query: object, table: object, code: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        explain(query, table)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "mode", ["AFTER MATCH SKIP TO NEXT ROW", "ALL MATCHES", "INCREMENTAL MATCHES", "MAXIMAL MATCHES"]
+)
+@pytest.mark.parametrize("bound", ["", "MAXLENGTH 5"])
+@pytest.mark.parametrize("condition", ["price > 1", "price > A.price"])
+def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, condition: str) -> None:
+    text = f"ORDER BY ts MEASURES LAST(ts) AS t {mode} PATTERN (A B*) {bound} DEFINE B AS {condition}"
+    plan = understand(read_question(text, SCHEMA)[0]).plan
+    clause = plan.bound.clause
+    task = engine.Task(
+        nfa=plan.nfa,
+        variables=plan.bound.variables,
+        mode=clause.mode,
+        skip=clause.skip,
+        skip_rows=frozenset(),
+        max_length=clause.max_length,
+        within_us=None,
+        max_partial_matches=10,
+        needs_path=plan.needs_path,
+    )
+    followed = engine._rules(task, reads_run=bool(plan.run_conditions)).memo
+    told = {
+        search.NO_MEMO: ("none", "a state at a row may be tried again"),
+        search.MEMO_PER_START: "a state at a row is tried once per start",
+        search.MEMO_FOREVER: "a state at a row is tried once, whatever the start",
+    }
+    assert memo_rule(plan).startswith(told[followed])
+
+
+# --- on the conformance cases ---
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[tuple[Case, MatchRecognize]]:
+    """The cases that aren't refused, with their clauses."""
+    found = []
+    for case in load_cases():
+        if case.error is None or case.fails_while_running:
+            found.append((case, parse_clause(case.clause, input_name=case.input_name)))
+    assert len(found) > 400
+    return found
+
+
+def test_the_query_as_understood_reads_back_as_the_same_query(cases: list[tuple[Case, MatchRecognize]]) -> None:
+    for case, clause in cases:
+        text = query_text(clause)
+        assert parse_clause(text, input_name=case.input_name) == clause, f"{case.id}\n{text}"
+
+
+def test_every_case_is_explained_with_a_picture_that_is_xml(cases: list[tuple[Case, MatchRecognize]]) -> None:
+    for case, clause in cases:
+        for table in (None, case.table()):
+            explanation = explain(clause, table)
+            assert "__ost" not in explanation.text, case.id
+            assert ElementTree.fromstring(explanation.svg).tag.endswith("svg"), case.id

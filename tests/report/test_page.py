@@ -1,0 +1,151 @@
+"""The report is one well-formed page that loads nothing, with the matches drawn where they are."""
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pytest
+
+from ostinato.language.match_recognize import parse_clause
+from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
+from ostinato.report.page import Answer, Setting, report_page
+from ostinato.report.price_chart import COMPACT, Excerpt, price_chart
+from ostinato.report.readme_picture import readme_picture
+from ostinato.report.sample_events import make_payments, make_trades
+from ostinato.report.sql_words import marked_sql
+from ostinato.report.stories import HEAD_AND_SHOULDERS, STORIES, V_SHAPES
+from ostinato.runtimes.local import match_table
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Nesting(HTMLParser):
+    """Raises where a tag is closed that isn't open; keeps what the page would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.seen.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "srcset", "data", "action"):
+                self.links.append(value)
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+
+def answer(story, table) -> Answer:
+    clause = story.sql[story.sql.index("(") + 1 : story.sql.rindex(")")]
+    return Answer(story, match_table(parse_clause(clause), table), 1.5)
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pa.Table]:
+    return {"trades": make_trades(30_000), "payments": make_payments(8_000).table}
+
+
+@pytest.fixture(scope="module")
+def page(tables) -> str:
+    answers = [answer(story, tables[story.table]) for story in STORIES]
+    return report_page(answers, tables, Setting("Ostinato <1>", ["ostinato run a&b.sql"]))
+
+
+def test_the_page_is_well_formed(page) -> None:
+    parser = Nesting()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+
+
+def test_the_page_loads_nothing(page) -> None:
+    parser = Nesting()
+    parser.feed(page)
+    assert "http://" not in page and "https://" not in page
+    assert "url(" not in page and "@import" not in page
+    assert not parser.seen & {"script", "link", "img", "iframe", "object"}
+    assert parser.links == [f"#{story.anchor}" for story in STORIES]
+    assert set(parser.ids) == {story.anchor for story in STORIES}
+
+
+def test_every_query_is_on_the_page_as_it_was_run(page) -> None:
+    found = [re.sub(r"<[^>]+>", "", code) for code in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)]
+    for story, shown in zip(STORIES, found, strict=False):
+        assert shown.replace("&lt;", "<").replace("&gt;", ">").replace("&#x27;", "'").replace("&amp;", "&") == story.sql
+
+
+def test_text_is_escaped(page) -> None:
+    assert "Ostinato &lt;1&gt;" in page
+    assert "a&amp;b.sql" in page
+
+
+def test_both_colour_schemes_and_a_title_for_every_picture(page) -> None:
+    assert page.count("prefers-color-scheme: dark") >= 2
+    assert page.count("<svg ") == len(re.findall(r'<svg [^>]*role="img"[^>]*><title>[^<]', page))
+
+
+def test_one_input_one_page(tables, page) -> None:
+    again = [answer(story, tables[story.table]) for story in STORIES]
+    assert report_page(again, tables, Setting("Ostinato <1>", ["ostinato run a&b.sql"])) == page
+
+
+def test_a_page_without_matches(tables) -> None:
+    nothing = [Answer(each.story, each.matches.slice(0, 0), 0.1) for each in (answer(V_SHAPES, tables["trades"]),)]
+    parser = Nesting()
+    parser.feed(report_page(nothing, tables, Setting("", [])))
+    assert parser.open == []
+
+
+def test_the_drawn_rows_are_the_matched_rows(tables) -> None:
+    trades = tables["trades"]
+    matches = answer(HEAD_AND_SHOULDERS, trades).matches.to_pylist()
+    series = series_by_key(trades, "symbol")
+    drawn = clearest(HEAD_AND_SHOULDERS, matches, series, 4)
+    assert len({match["symbol"] for match in drawn}) == 4
+    for match in matches:
+        excerpt = excerpt_of(match, series[match["symbol"]])
+        prices = dict(zip(excerpt.labels, excerpt.values[excerpt.first : excerpt.last + 1], strict=True))
+        assert (prices["G"], prices["M"]) == (match["head"], match["reversal"])
+        assert excerpt.times[excerpt.first] == match["began"]
+        assert excerpt.times[excerpt.last] == match["ended"]
+
+
+def test_a_match_at_the_edge_of_the_data_is_drawn(tables) -> None:
+    times = tables["trades"]["ts"].to_pylist()[:4]
+    excerpt = Excerpt("X", times, [3.0, 1.0, 1.0, 3.0], ["TOP", "FALL", "RISE", "BACK"], 0)
+    drawn = ElementTree.fromstring(price_chart(excerpt, V_SHAPES, COMPACT, title="<edge> & all"))
+    assert drawn[0].text == "<edge> & all"
+    flat = Excerpt("X", times, [1.0, 1.0, 1.0, 1.0], ["TOP", "FALL", "RISE", "BACK"], 0)
+    assert "nan" not in price_chart(flat, V_SHAPES, COMPACT, title="flat")
+
+
+def test_markup_never_changes_the_sql() -> None:
+    sql = "SELECT '<b>' AS x -- a & b\nFROM t WHERE y >= 1.5"
+    plain = re.sub(r"</?[bi][^>]*>", "", marked_sql(sql))
+    assert plain == "SELECT &#x27;&lt;b&gt;&#x27; AS x -- a &amp; b\nFROM t WHERE y &gt;= 1.5"
+
+
+def test_the_picture_of_the_readme_is_svg_and_the_same_each_time() -> None:
+    picture = readme_picture()
+    assert picture == readme_picture()
+    root = ElementTree.fromstring(picture)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    labels = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert labels >= set(HEAD_AND_SHOULDERS.marked)
+    assert picture.replace("http://www.w3.org/2000/svg", "").count("http") == 0

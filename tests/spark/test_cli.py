@@ -1,0 +1,154 @@
+"""`ostinato run` and `ostinato demo` with Spark, in the tests' own session."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from ostinato.cli import main
+
+TRADES = pa.table(
+    {
+        "symbol": ["A"] * 5 + ["B"] * 3,
+        "ts": [1, 2, 3, 4, 5, 1, 2, 3],
+        "price": [10.0, 8.0, 7.5, 9.0, 9.5, 3.0, 2.0, 4.0],
+    }
+)
+QUERY = """
+SELECT * FROM trades MATCH_RECOGNIZE (
+    PARTITION BY symbol ORDER BY ts
+    MEASURES FIRST(price) AS top, LAST(DOWN.price) AS bottom, count(*) AS rows
+    PATTERN (S DOWN+ UP+)
+    DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+) ORDER BY symbol;
+"""
+EXPECTED = [
+    {"symbol": "A", "top": 10.0, "bottom": 7.5, "rows": 5},
+    {"symbol": "B", "top": 3.0, "bottom": 2.0, "rows": 3},
+]
+
+
+@pytest.fixture
+def given(spark, tmp_path, monkeypatch) -> Path:
+    """A folder with the query and its input in every format, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    Path("q.sql").write_text(QUERY)
+    pq.write_table(TRADES, "trades.parquet")
+    pa.csv.write_csv(TRADES, "trades.csv")
+    Path("trades.jsonl").write_text("".join(json.dumps(row) + "\n" for row in TRADES.to_pylist()))
+    return tmp_path
+
+
+def run(capsys, *argv: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in argv])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.mark.parametrize("file", ["trades.parquet", "trades.csv", "trades.jsonl"])
+def test_a_table_from_every_format(given, capsys, file) -> None:
+    code, out, err = run(capsys, "run", "q.sql", "--input", f"trades={file}")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "symbol  top  bottom  rows",
+        "------  ---  ------  ----",
+        "A        10     7.5     5",
+        "B         3       2     3",
+    ]
+
+
+def test_a_limit_says_what_it_hides(given, capsys) -> None:
+    code, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--limit", 1)
+    assert code == 0
+    assert out.splitlines()[2:] == ["A        10     7.5     5", "… 1 more row"]
+
+
+def test_rows_for_programs(given, capsys) -> None:
+    _, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--format", "json")
+    assert [json.loads(line) for line in out.splitlines()] == EXPECTED
+    _, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--format", "csv", "--limit", 1)
+    assert out == "symbol,top,bottom,rows\nA,10.0,7.5,5\n"
+
+
+def test_output_is_one_file_by_its_ending(given, capsys) -> None:
+    for name in ("out.parquet", "out.csv", "out.json"):
+        code, out, err = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--output", name)
+        assert (code, out, err) == (0, "", f"wrote {name}\n")
+        assert Path(name).is_file()
+    assert pq.read_table("out.parquet").to_pylist() == EXPECTED
+    assert pa.csv.read_csv("out.csv").to_pylist() == EXPECTED
+    assert [json.loads(line) for line in Path("out.json").read_text().splitlines()] == EXPECTED
+    assert [path.name for path in given.iterdir() if path.name.startswith(".")] == []
+
+
+def test_output_without_rows_keeps_its_columns(given, capsys) -> None:
+    query = QUERY.replace("UP AS price > PREV(price)", "UP AS price > 1000")
+    for name in ("out.parquet", "out.csv"):
+        assert run(capsys, "run", "-e", query, "--input", "trades=trades.parquet", "--output", name)[0] == 0
+    assert pq.read_table("out.parquet").schema.names == ["symbol", "top", "bottom", "rows"]
+    assert pq.read_table("out.parquet").num_rows == 0
+    assert Path("out.csv").read_text() == "symbol,top,bottom,rows\n"
+
+
+def test_a_table_may_have_the_name_of_an_argument(given, capsys) -> None:
+    query = "SELECT max(sort.price) AS m FROM sort JOIN args USING (symbol, ts)"
+    words = ["--input", "sort=trades.parquet", "--input", "args=trades.csv", "--format", "csv"]
+    assert run(capsys, "run", "-e", query, *words) == (0, "m\n10.0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (QUERY.replace("price < PREV", "prcie < PREV"), "UNKNOWN_COLUMN"),
+        (QUERY.replace("DOWN+ UP+", "DOWN{3,1} UP+"), "{3,1}"),
+        (QUERY.replace("trades MATCH", "nothing MATCH"), "nothing"),
+        ("SELECT nope FROM trades", "nope"),
+        ("this is not SQL", "this"),
+    ],
+)
+def test_wrong_queries_end_with_1_and_without_a_trace(given, capsys, query, words) -> None:
+    code, out, err = run(capsys, "run", "-e", query, "--input", "trades=trades.parquet")
+    assert (code, out) == (1, "")
+    assert words in err
+    for noise in ("Traceback", "\tat org.", "JVM stacktrace", "py4j"):
+        assert noise not in err
+
+
+def test_what_only_a_row_shows_is_our_error_alone(given, capsys) -> None:
+    query = QUERY.replace("PATTERN (S DOWN+ UP+)", "AFTER MATCH SKIP TO FIRST S PATTERN (S DOWN+ UP+)")
+    code, out, err = run(capsys, "run", "-e", query, "--input", "trades=trades.parquet")
+    assert (code, out) == (1, "")
+    assert err.startswith("SKIP_TO_FIRST_ROW: ") or err.split(":")[0].startswith("SKIP_")
+    assert err.count("\n") <= 3
+
+
+def test_an_unreadable_input(given, capsys) -> None:
+    Path("broken.parquet").write_text("not parquet")
+    code, out, err = run(capsys, "run", "-e", "SELECT * FROM t", "--input", "t=broken.parquet")
+    assert (code, out) == (2, "")
+    assert err.startswith("INPUT_UNREADABLE: can't read broken.parquet as parquet: ")
+    assert "org.apache" not in err
+    assert "Traceback" not in err
+
+
+def test_the_demo_tells_draws_and_leaves_files_to_go_on_with(given, capsys) -> None:
+    code, out, err = run(capsys, "demo", "--out", "show", "--rows", 12_000)
+    assert (code, err) == (0, "")
+    for words in (
+        "Head and shoulders",
+        "V shapes",
+        "Card fraud",
+        "PATTERN (A B* C D* E F* G H* I J* K L* M)",
+        "report.html",
+    ):
+        assert words in out
+    assert "all were found" in out
+    page = Path("show/report.html").read_text()
+    assert page.count("<section") == 3
+    assert 'class="path tone-1"' in page
+    code, table, _ = run(capsys, "run", "show/v_shapes.sql", "--input", "trades=show/trades.parquet")
+    assert code == 0
+    assert table.startswith("symbol")
