@@ -3,11 +3,14 @@
 >>> import ostinato as ost
 >>> import pyarrow as pa
 >>> trades = pa.table({"ts": [1, 2, 3, 4], "price": [10.0, 8.0, 7.0, 9.0]})
->>> ost.match('''
+>>> ost.match(
+...     '''
 ...     ORDER BY ts
 ...     MEASURES FIRST(price) AS top, LAST(DOWN.price) AS bottom, LAST(UP.price) AS now
 ...     PATTERN (START DOWN+ UP+)
-...     DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)''', trades).to_pylist()
+...     DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)''',
+...     trades,
+... ).to_pylist()
 [{'top': 10.0, 'bottom': 7.0, 'now': 9.0}]
 """
 

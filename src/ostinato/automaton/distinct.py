@@ -36,7 +36,8 @@ def one_state_per_label(nfa: Nfa) -> Nfa:
             if identity not in number:
                 if len(number) >= MAX_STATES:
                     raise QueryError(
-                        "PATTERN_TOO_LARGE", f"ALL MATCHES needs more than {MAX_STATES:,} states to tell labelings apart"
+                        "PATTERN_TOO_LARGE",
+                        f"ALL MATCHES needs more than {MAX_STATES:,} states to tell labelings apart",
                     )
                 number[identity] = len(number)
                 waiting.append(identity)

@@ -69,7 +69,10 @@ class Nfa:
         """
         lines = [f"start -> {_choices(self.elsewhere)}"]
         if self.at_start != self.elsewhere:
-            lines = [f"start at the first row -> {_choices(self.at_start)}", f"start elsewhere -> {_choices(self.elsewhere)}"]
+            lines = [
+                f"start at the first row -> {_choices(self.at_start)}",
+                f"start elsewhere -> {_choices(self.elsewhere)}",
+            ]
         for number, state in enumerate(self.states):
             name = f"{{- {state.variable} -}}" if state.excluded else state.variable
             lines.append(f"{number} {name} -> {_choices(state.choices)}")
@@ -151,7 +154,9 @@ class _Layout:
         """One entry per set of elements already used; the next element is preferred as listed."""
         everything = (1 << len(elements)) - 1
         if len(elements) > 14:
-            raise QueryError("PATTERN_TOO_LARGE", f"PERMUTE of {len(elements)} elements is too large", hint="14 is the most")
+            raise QueryError(
+                "PATTERN_TOO_LARGE", f"PERMUTE of {len(elements)} elements is too large", hint="14 is the most"
+            )
         entry = {everything: then}
         for used in sorted(range(everything), key=lambda used: -used.bit_count()):
             entry[used] = self.add(

@@ -55,7 +55,9 @@ def flatten(pattern: Pattern) -> Pattern:
             return flat[0] if len(flat) == 1 else Concat(flat)
         case Alternation(options):
             found = tuple(
-                inner for option in options for inner in (option.options if isinstance(option, Alternation) else (option,))
+                inner
+                for option in options
+                for inner in (option.options if isinstance(option, Alternation) else (option,))
             )
             return found[0] if len(found) == 1 else Alternation(found)
         case Permute(elements) if len(elements) == 1:

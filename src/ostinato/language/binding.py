@@ -313,7 +313,9 @@ class _Binder:
             self.names.fail("INVALID_NAVIGATION", "MATCH_NUMBER takes no argument", call.span)
         mode = self.names.clause.mode
         if self.in_define and mode is not MatchMode.PREFERRED:
-            self.names.fail("UNSUPPORTED_IN_CLAUSE", f"MATCH_NUMBER() in DEFINE has no meaning with {mode.value}", call.span)
+            self.names.fail(
+                "UNSUPPORTED_IN_CLAUSE", f"MATCH_NUMBER() in DEFINE has no meaning with {mode.value}", call.span
+            )
         return MatchNumber(call.span)
 
     def _plain_call(self, call: Call, *, refuse_nondeterministic: bool) -> None:

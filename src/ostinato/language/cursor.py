@@ -63,5 +63,7 @@ class Cursor:
     def describe(self) -> str:
         return "the end of the text" if self.token.kind is Kind.END else f"'{self.token.text}'"
 
-    def fail(self, message: str, *, code: str = "SYNTAX_ERROR", span: Span | None = None, hint: str | None = None) -> NoReturn:
+    def fail(
+        self, message: str, *, code: str = "SYNTAX_ERROR", span: Span | None = None, hint: str | None = None
+    ) -> NoReturn:
         raise QueryError(code, message, text=self.text, span=span or self.token.span, hint=hint)

@@ -216,9 +216,7 @@ class ExpressionParser:
             return Literal("number", cursor.take().text, token.span)
         if token.kind is Kind.STRING:
             return self._string()
-        if token.kind is Kind.DOUBLE_QUOTED and not (
-            cursor.double_quoted_identifiers or cursor.ahead().upper == "."
-        ):
+        if token.kind is Kind.DOUBLE_QUOTED and not (cursor.double_quoted_identifiers or cursor.ahead().upper == "."):
             return Literal("string", cursor.take().text, token.span)
         if token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
             return self._word()
@@ -318,7 +316,9 @@ class ExpressionParser:
         if name not in ("substring", "substr", "position", "trim", "overlay") or cursor.sees(")"):
             return None
         if name == "trim" and cursor.token.upper in ("BOTH", "LEADING", "TRAILING"):
-            cursor.fail("TRIM(... FROM ...) isn't supported", hint="write btrim(text, characters)", code="UNSUPPORTED_IN_CLAUSE")
+            cursor.fail(
+                "TRIM(... FROM ...) isn't supported", hint="write btrim(text, characters)", code="UNSUPPORTED_IN_CLAUSE"
+            )
         with self._deeper():
             first = self._binary(0) if name == "position" else self.expression()
         args = [first]

@@ -99,7 +99,9 @@ def _end_of_comment(text: str, at: int) -> int:
                 return here
         else:
             here += 1
-    raise QueryError("SYNTAX_ERROR", "this comment has no end", text=text, span=Span(at, at + 2), hint="close it with */")
+    raise QueryError(
+        "SYNTAX_ERROR", "this comment has no end", text=text, span=Span(at, at + 2), hint="close it with */"
+    )
 
 
 def _end_of_quoted(text: str, at: int, start: int, *, raw: bool = False) -> int:
@@ -133,6 +135,8 @@ def _end_of_number(text: str, at: int) -> int:
                 end += 1
     for suffix in ("bd", "l", "s", "y", "d", "f"):
         after = end + len(suffix)
-        if text[end:after].lower() == suffix and not (text[after : after + 1].isalnum() or text[after : after + 1] == "_"):
+        if text[end:after].lower() == suffix and not (
+            text[after : after + 1].isalnum() or text[after : after + 1] == "_"
+        ):
             return after
     return end

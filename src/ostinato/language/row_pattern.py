@@ -141,7 +141,9 @@ def _quantified(cursor: Cursor, body: Pattern) -> Pattern:
         return body
     greedy = not cursor.accept("?")
     if cursor.token.upper in ("*", "+", "?") or (cursor.sees("{") and cursor.ahead().upper != "-"):
-        cursor.fail(f"expected one quantifier, found a second one: {cursor.describe()}", hint="put a group around the first")
+        cursor.fail(
+            f"expected one quantifier, found a second one: {cursor.describe()}", hint="put a group around the first"
+        )
     return Quantified(body, at_least, at_most, greedy)
 
 

@@ -130,7 +130,9 @@ def match_by_search(
 def _check_longest(task: Task, rows: SortedRows) -> None:
     longest = task.nfa.longest_partition
     if longest is not None and np.diff(rows.key_at).max(initial=0) >= longest:
-        raise MatchError("PARTITION_TOO_LARGE", f"a quantifier up to {longest:,} needs partitions with fewer rows than that")
+        raise MatchError(
+            "PARTITION_TOO_LARGE", f"a quantifier up to {longest:,} needs partitions with fewer rows than that"
+        )
 
 
 def _rules(task: Task, *, reads_run: bool) -> s.Rules:
@@ -178,7 +180,9 @@ def _skip_error(task: Task, failure: int) -> MatchError:
             "SKIP_TO_FIRST_ROW",
             f"AFTER MATCH {task.skip.kind.value} {target} leads to the first row of the match: it would be found for ever",
         )
-    return MatchError("SKIP_TARGET_MISSING", f"AFTER MATCH {task.skip.kind.value} {target}: no row of the match is {target}")
+    return MatchError(
+        "SKIP_TARGET_MISSING", f"AFTER MATCH {task.skip.kind.value} {target}: no row of the match is {target}"
+    )
 
 
 def _matches(

@@ -154,7 +154,9 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                         if claimed[row - 1] >= 0:
                             continue
                         claimed[row - 1] = start
-                    status = _keep(found, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before)
+                    status = _keep(
+                        found, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before
+                    )
                     if status != FINISHED:
                         break
                     continue
@@ -358,7 +360,9 @@ def run_search(
         elif status == MORE_MEMO:
             work = work._replace(memo=np.concatenate([work.memo, np.zeros(max(len(work.memo), 1024), np.int64)]))
         else:
-            return Outcome(_cut(found, progress), int(progress[FAILURE]), int(progress[FAILED_ROW]), int(progress[STEPS]))
+            return Outcome(
+                _cut(found, progress), int(progress[FAILURE]), int(progress[FAILED_ROW]), int(progress[STEPS])
+            )
 
 
 def _room(depth: int, register_counts: tuple[int, int], rules: Rules, states: int, rows: int) -> Work:

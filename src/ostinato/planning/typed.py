@@ -98,7 +98,9 @@ def _general(
     by_name = {slot_name(i): kind for i, kind in enumerate(kinds)}
     for condition in conditions:
         try:
-            kind = type_of(condition, lambda node: by_name.get(node.name) if isinstance(node, Column) else None, settings)
+            kind = type_of(
+                condition, lambda node: by_name.get(node.name) if isinstance(node, Column) else None, settings
+            )
         except QueryError as error:
             raise declined if error.code in ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION") else error from None
         check_condition(kind, span_of(condition))
@@ -141,7 +143,10 @@ def _check_order(plan: MatchPlan, column_type: Callable[[str], pa.DataType]) -> 
     for key in plan.bound.order_by:
         if t.is_map(column_type(key.column)):
             raise QueryError(
-                "TYPE_MISMATCH", f"rows can't be ordered by '{key.column}': it is a map", text=plan.bound.clause.text, span=key.key.span
+                "TYPE_MISMATCH",
+                f"rows can't be ordered by '{key.column}': it is a map",
+                text=plan.bound.clause.text,
+                span=key.key.span,
             )
     if plan.bound.clause.within is not None:
         first = plan.bound.order_by[0]

@@ -31,7 +31,16 @@ def target_rows(
         rows = np.empty(len(match), np.int64)
         longest = int(matches.length.max(initial=0))
         _walk(
-            matches.start, matches.path_at, matches.label, member, match, last, from_first, skip, np.empty(longest, np.int64), rows
+            matches.start,
+            matches.path_at,
+            matches.label,
+            member,
+            match,
+            last,
+            from_first,
+            skip,
+            np.empty(longest, np.int64),
+            rows,
         )
     if shift:
         moved = rows + shift

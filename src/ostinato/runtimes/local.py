@@ -134,7 +134,9 @@ class _LocalPlan:
         result = {name: found.arrays[name] for name in self.plan.shown}
         for measure, ready in zip(bound.measures, self.outer, strict=True):
             values = ready.evaluate(_column_values(found.arrays), found.count)
-            result[measure.name] = values if matched is None else pc.if_else(matched, values, pa.scalar(None, values.type))
+            result[measure.name] = (
+                values if matched is None else pc.if_else(matched, values, pa.scalar(None, values.type))
+            )
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
 
 

@@ -112,7 +112,9 @@ def _read_select(text: str) -> LocalQuery:
     return LocalQuery(body, items, alias, text)
 
 
-_CLAUSES_BEHIND = frozenset("WHERE GROUP HAVING ORDER LIMIT JOIN INNER LEFT RIGHT FULL CROSS UNION INTERSECT EXCEPT".split())
+_CLAUSES_BEHIND = frozenset(
+    "WHERE GROUP HAVING ORDER LIMIT JOIN INNER LEFT RIGHT FULL CROSS UNION INTERSECT EXCEPT".split()
+)
 
 
 def _items(cursor: Cursor) -> tuple[Item, ...]:

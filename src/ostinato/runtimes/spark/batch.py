@@ -137,7 +137,9 @@ class _BatchQuery:
         schema = self._worker_schema(typed)
         arrow = pa.schema([pa.field(f.name, self._arrow(f.dataType, f.name)) for f in schema.fields])
         found = df.mapInArrow(SparkTask(typed, tuple(shipped), arrow, by_spark), schema)  # type: ignore[arg-type]
-        checked = found.where(F.expr(f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END"))
+        checked = found.where(
+            F.expr(f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END")
+        )
         return self._measured(checked)
 
     # --- types ---

@@ -60,9 +60,7 @@ def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
 
 
 class _Answerer:
-    def __init__(
-        self, spark: SparkSession, tables: Mapping[str, DataFrame], args: Any, options: BatchOptions
-    ) -> None:
+    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], args: Any, options: BatchOptions) -> None:
         self.spark = spark
         self.tables = {name.lower(): table for name, table in tables.items()}
         self.args = args

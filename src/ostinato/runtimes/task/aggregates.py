@@ -80,7 +80,9 @@ def _sum(rows: agg.Members, values: Vector, kind: pa.DataType, ansi: bool) -> Ve
     totals, overflow = agg.total(rows, numbers)
     if overflow:
         if ansi or not t.is_integral(values.type):
-            raise MatchError("ARITHMETIC_OVERFLOW", "a sum left the range of BIGINT", hint="cast the argument to DECIMAL")
+            raise MatchError(
+                "ARITHMETIC_OVERFLOW", "a sum left the range of BIGINT", hint="cast the argument to DECIMAL"
+            )
         wrapped = [(value + 2**63) % 2**64 - 2**63 for value in agg.total_exactly(rows, numbers.tolist())]
         totals = np.array(wrapped, np.int64)
     return Vector(kind, totals, valid)
@@ -99,7 +101,9 @@ def _decimal(kind: pa.DataType, numbers: list[int], valid: NDArray[np.bool_]) ->
     if any(abs(number) >= limit for number, ok in zip(numbers, valid, strict=True) if ok):
         raise MatchError("ARITHMETIC_OVERFLOW", f"an aggregate left the range of {t.spark_name(kind)}")
     dtype = t.storage_dtype(kind)
-    return Vector(kind, np.array([number if ok else 0 for number, ok in zip(numbers, valid, strict=True)], dtype), valid)
+    return Vector(
+        kind, np.array([number if ok else 0 for number, ok in zip(numbers, valid, strict=True)], dtype), valid
+    )
 
 
 def _avg(rows: agg.Members, values: Vector, kind: pa.DataType) -> Vector:
