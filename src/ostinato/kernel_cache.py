@@ -17,11 +17,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numba
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = Callable[..., Any]
+"""A kernel's arguments have no types: numba finds out what arrives."""
 
 _PACKAGE = Path(__file__).parent
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -51,7 +52,8 @@ def inline_kernel(function: Function) -> Function:
 
 
 def _uncached(function: Function, options: dict[str, Any]) -> Function:
-    return cast(Function, numba.njit(**options)(function))
+    compiled: Function = numba.njit(**options)(function)
+    return compiled
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
@@ -62,7 +64,8 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     # numba decides on the folder while it decorates: ours must not reach kernels that aren't ours.
     numba.config.CACHE_DIR = str(folder)
     try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
+        compiled: Function = numba.njit(cache=True, **options)(function)
+        return compiled
     except (RuntimeError, OSError):  # no locator takes this source file (a notebook, a zip): compile in each process
         return _uncached(function, options)
     finally:
@@ -71,7 +74,8 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
 
 def interpreted(compiled: Function) -> Function:
     """The Python function behind a kernel, for tests that step through it."""
-    return cast(Function, getattr(compiled, "py_func", compiled))
+    behind: Function = getattr(compiled, "py_func", compiled)
+    return behind
 
 
 @functools.cache

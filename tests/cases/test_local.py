@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.cases import Case, arrow_type, load_cases
 
 from ostinato.errors import OstinatoError
 from ostinato.language.match_recognize import parse_clause
 from ostinato.runtimes.local import match_table
-from tests.cases import Case, arrow_type, load_cases
 
 
 @pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.id)

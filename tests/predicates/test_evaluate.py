@@ -174,7 +174,7 @@ def test_time_zones_follow_javas_rules() -> None:
     assert values(f"CAST({gap} AS STRING)", settings=berlin) == ["2024-03-31 03:30:00"]
 
 
-# --- type_of and evaluate agree, on random expressions --------------------------------------------------------------------
+# --- type_of and evaluate agree, on random expressions ----------------------------------------------------------------
 
 COLUMNS = {
     Column("b"): pa.array([True, None, False]),

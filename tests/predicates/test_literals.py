@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from ostinato.predicates.literals import literal_value
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Literal
 
-UTC = pa.timestamp("us", "UTC")
+IN_UTC = pa.timestamp("us", "UTC")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ UTC = pa.timestamp("us", "UTC")
         ("binary", "X'1F'", b"\x1f", pa.binary()),
         ("binary", "X'ABC'", b"\x0a\xbc", pa.binary()),
         ("date", "DATE '2020-02-03'", date(2020, 2, 3), pa.date32()),
-        ("timestamp", "TIMESTAMP '2020-02-03 04:05:06+01:00'", datetime(2020, 2, 3, 3, 5, 6, tzinfo=timezone.utc), UTC),
+        ("timestamp", "TIMESTAMP '2020-02-03 04:05:06+01:00'", datetime(2020, 2, 3, 3, 5, 6, tzinfo=UTC), IN_UTC),
         ("timestamp_ntz", "TIMESTAMP_NTZ '2020-02-03 04:05:06'", datetime(2020, 2, 3, 4, 5, 6), pa.timestamp("us")),
         ("interval", "INTERVAL '5' MINUTE", timedelta(minutes=5), pa.duration("us")),
         ("interval", "INTERVAL 5 minutes", timedelta(minutes=5), pa.duration("us")),
@@ -61,7 +61,7 @@ def test_value_and_type(kind: str, text: str, value: object, type_: pa.DataType)
 
 def test_timestamp_is_in_the_zone_of_the_session() -> None:
     scalar = literal_value(Literal("timestamp", "TIMESTAMP '2020-02-03 04:05:06'"), Settings(timezone="Asia/Tokyo"))
-    assert scalar.as_py() == datetime(2020, 2, 2, 19, 5, 6, tzinfo=timezone.utc)
+    assert scalar.as_py() == datetime(2020, 2, 2, 19, 5, 6, tzinfo=UTC)
 
 
 def test_months() -> None:

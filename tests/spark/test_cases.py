@@ -6,9 +6,9 @@ import warnings
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from tests.cases import Case, load_cases
 
 import ostinato as ost
-from tests.cases import Case, load_cases
 
 
 def has_a_place(case: Case) -> bool:
@@ -43,7 +43,7 @@ def test_case(spark: SparkSession, case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if case.error is not None:
-            with pytest.raises(Exception) as caught:  # noqa: PT011 (ours, or Spark's with ours inside)
+            with pytest.raises(Exception) as caught:  # ours, or Spark's with ours inside
                 ost.sql(statement(case), **tables).collect()
             ours = ost.unwrap(caught.value)
             assert ours is not None, str(caught.value)

@@ -1,4 +1,4 @@
-"""Nfa -> Nfa in which no two choices consume a row under the same label: for ALL MATCHES, which wants each labeling once.
+"""Nfa -> Nfa in which no two choices consume a row under the same label: ALL MATCHES wants each labeling once.
 
 `A* A*` reaches the same labels along many paths. Here a state stands for all states that the same labels lead to. That
 loses the order of preference between them, so it serves only where every match is wanted.

@@ -1,4 +1,4 @@
-"""Pattern -> Nfa: one state per place in the pattern where a row is consumed, with its next places in order of preference.
+"""Pattern -> Nfa: a state per place where the pattern consumes a row, with its next places in order of preference.
 
 The pattern is first laid out as a little program of CONSUME, SPLIT, JUMP and anchor instructions (quantifiers
 unrolled, PERMUTE as a lattice of the elements already used: n * 2^(n-1) copies instead of n!). Then, for every

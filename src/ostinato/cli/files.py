@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from glob import has_magic
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -162,8 +163,6 @@ def _join_text(parts: list[Path], whole: Path, header: str | None) -> None:
 
 
 def _header(names: Iterable[str], separator: str) -> str:
-    from io import StringIO
-
     line = StringIO()
     csv.writer(line, delimiter=separator, lineterminator="\n").writerow(names)
     return line.getvalue()

@@ -79,11 +79,17 @@ def _codes(values: pa.Array) -> NDArray[np.int64]:
         encoded = encoded.unify_dictionaries().combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0)
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return _places(encoded)
 
 
 def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    return pa.array(numbers).dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return _places(pa.array(numbers).dictionary_encode())
+
+
+def _places(encoded: pa.DictionaryArray) -> NDArray[np.int64]:
+    """For each row, which entry of the dictionary it has."""
+    places: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return places
 
 
 def sortable(key: OrderKey) -> list[NDArray[np.int64]]:

@@ -65,18 +65,14 @@ def _blocks(plan: MatchPlan) -> Iterator[tuple[str, StateCondition]]:
         for (name, condition), same in itertools.groupby(pairs):
             count = len(list(same))
             places = f"row {first}" if count == 1 else f"rows {first} to {first + count - 1}"
-            yield f"{places}, {_variable(name)}", condition
+            yield f"{places}, {render_variable(name)}", condition
             first += count
         return
     seen: set[str] = set()
     for state, condition in zip(plan.nfa.states, plan.state_conditions, strict=True):
         if state.variable not in seen:
             seen.add(state.variable)
-            yield _variable(state.variable), condition
-
-
-def _variable(name: str) -> str:
-    return render_pattern(Variable(name))
+            yield render_variable(state.variable), condition
 
 
 def _parts(plan: MatchPlan, condition: StateCondition, run_words: str) -> Iterator[tuple[str, str]]:
@@ -161,4 +157,4 @@ def _rows(rows: RowSet, unions: Unions) -> str:
     if rows is None:
         return ""
     name = next((union for union, members in unions.items() if members == rows), None)
-    return f" of {name or ' or '.join(_variable(each) for each in sorted(rows))}"
+    return f" of {name or ' or '.join(render_variable(each) for each in sorted(rows))}"

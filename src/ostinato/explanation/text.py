@@ -71,15 +71,11 @@ def query_text(clause: MatchRecognize) -> str:
 
 def _query_part(clause: MatchRecognize) -> list[str]:
     measures = [f"{readable(m.expression)} AS {plain_name(m.name)}" for m in clause.measures]
-    conditions = [f"{_variable(d.variable)} AS {readable(d.condition)}" for d in clause.definitions]
+    conditions = [f"{render_variable(d.variable)} AS {readable(d.condition)}" for d in clause.definitions]
     # Without these two, a line is a clause: no literal that holds a line break can stand in it.
     lines = render_clause(replace(clause, measures=(), definitions=())).split("\n")
     before = bool(clause.partition_by) + bool(clause.order_by)
     return [*lines[:before], *_listed("MEASURES ", measures), *lines[before:], *_listed("DEFINE ", conditions)]
-
-
-def _variable(name: str) -> str:
-    return render_pattern(Variable(name))
 
 
 def _listed(word: str, items: Sequence[str]) -> list[str]:

@@ -56,9 +56,9 @@ class Cursor:
         token = self.token
         if token.kind is Kind.WORD:
             return Name(self.take().text), token.span
-        if token.kind is Kind.BACK_QUOTED or (token.kind is Kind.DOUBLE_QUOTED and double_quotes):
-            return Name(self.take().name, quoted=True), token.span
-        self.fail(f"expected {what}, found {self.describe()}")
+        if token.kind is not Kind.BACK_QUOTED and not (token.kind is Kind.DOUBLE_QUOTED and double_quotes):
+            self.fail(f"expected {what}, found {self.describe()}")
+        return Name(self.take().name, quoted=True), token.span
 
     def describe(self) -> str:
         return "the end of the text" if self.token.kind is Kind.END else f"'{self.token.text}'"

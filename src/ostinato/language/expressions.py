@@ -220,11 +220,11 @@ class ExpressionParser:
             return Literal("string", cursor.take().text, token.span)
         if token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
             return self._word()
-        if token.upper == "(":
-            return self._parenthesised()
         if token.upper == "*":
             cursor.fail("'*' may only stand inside COUNT(*)")
-        cursor.fail(f"expected an expression, found {cursor.describe()}")
+        if token.upper != "(":
+            cursor.fail(f"expected an expression, found {cursor.describe()}")
+        return self._parenthesised()
 
     def _string(self) -> Expr:
         token = self.cursor.take()
@@ -254,8 +254,7 @@ class ExpressionParser:
             return self._lambda((Name(cursor.take().name, token.kind is not Kind.WORD),), token.span)
         if word in ("RUNNING", "FINAL") and after.kind is Kind.WORD and cursor.ahead(2).upper == "(":
             cursor.take()
-            call = self._call(word.lower())
-            return call
+            return self._call(word.lower())
         if after.upper == "(" and token.kind is not Kind.DOUBLE_QUOTED:
             return self._call(None)
         if word in _NOT_A_NAME:

@@ -1,91 +1,123 @@
-"""Text of an interval literal -> timedelta, for day-time intervals."""
+"""Text of an interval literal -> its length. The forms that Spark reads, and no others."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 
+_UNIT_MONTHS = {"year": 12, "month": 1}
 _UNIT_MICROSECONDS = {
-    "WEEK": 7 * 86_400_000_000,
-    "DAY": 86_400_000_000,
-    "HOUR": 3_600_000_000,
-    "MINUTE": 60_000_000,
-    "SECOND": 1_000_000,
-    "MILLISECOND": 1_000,
-    "MICROSECOND": 1,
+    "week": 7 * 86_400_000_000,
+    "day": 86_400_000_000,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1_000,
+    "microsecond": 1,
 }
-_FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
-_PART = re.compile(r"([+-]?)\s*(?:'([^']*)'|(\d+(?:\.\d*)?))\s*([A-Za-z]+)(?:\s+TO\s+([A-Za-z]+))?", re.IGNORECASE)
-_INNER = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)")
+_MOST = {"hour": 23, "minute": 59, "second": 59, "month": 11}
+"""What a field may be at most, unless it is the first."""
+
+_DAY, _HOUR, _MINUTE = r"(?P<day>\d+)", r"(?P<hour>\d+)", r"(?P<minute>\d+)"
+_SECOND = r"(?P<second>\d+)(?P<fraction>\.\d{1,9})?"
+_RANGES = {
+    ("day", "hour"): f"{_DAY} {_HOUR}",
+    ("day", "minute"): f"{_DAY} {_HOUR}:{_MINUTE}",
+    ("day", "second"): f"{_DAY} {_HOUR}:{_MINUTE}:{_SECOND}",
+    ("hour", "minute"): f"{_HOUR}:{_MINUTE}",
+    ("hour", "second"): f"{_HOUR}:{_MINUTE}:{_SECOND}",
+    ("minute", "second"): f"{_MINUTE}:{_SECOND}",
+    ("year", "month"): r"(?P<year>\d+)-(?P<month>\d+)",
+}
+_WORD = re.compile(r"^\s*interval\s*", re.IGNORECASE)
+_RANGE = re.compile(r"([+-]?)\s*('[^']*'|\"[^\"]*\")\s*([a-z]+)\s+to\s+([a-z]+)", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"([+-]?)\s*(?:'\s*([+-]?[\d.]+)\s*'|\"\s*([+-]?[\d.]+)\s*\"|([\d.]+))\s*([a-z]+)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Months have no fixed length, so an interval is one or the other: `months` is None for a day-time interval."""
+
+    months: int | None
+    microseconds: int
+
+
+def read_interval(text: str) -> Interval:
+    """The interval that the text means, with or without the word INTERVAL; ValueError where it is none.
+
+    >>> read_interval("INTERVAL '1 02:00:00' DAY TO SECOND")
+    Interval(months=None, microseconds=93600000000)
+    >>> read_interval("INTERVAL '1-2' YEAR TO MONTH")
+    Interval(months=14, microseconds=0)
+    """
+    body = _WORD.sub("", text).strip()
+    ranged = _RANGE.fullmatch(body)
+    if ranged:
+        return _ranged(ranged[1] == "-", ranged[2][1:-1], ranged[3].lower(), ranged[4].lower())
+    if re.fullmatch(r"'[^']*'|\"[^\"]*\"", body):  # INTERVAL '5 minutes 3 seconds'
+        body = _WORD.sub("", body[1:-1])
+    if _AMOUNT.sub("", body).strip(" ,\t\n"):
+        raise ValueError(text)
+    return _sum(_AMOUNT.findall(body))
 
 
 def parse_interval(text: str) -> timedelta | None:
-    """The length of a day-time interval literal, or None when it is something else (months, or not well formed).
+    """The length of a day-time interval, or None when it is something else (months, or not well formed).
 
     >>> parse_interval("INTERVAL '10' MINUTE")
     datetime.timedelta(seconds=600)
-    >>> parse_interval("INTERVAL '1 02:00:00' DAY TO SECOND")
-    datetime.timedelta(days=1, seconds=7200)
-    >>> parse_interval("INTERVAL 1 day 2 hours")
+    >>> parse_interval("1 day 2 hours")
     datetime.timedelta(days=1, seconds=7200)
     >>> parse_interval("INTERVAL '3' MONTH") is None
     True
     """
-    body = re.sub(r"^\s*INTERVAL\s*", "", text, flags=re.IGNORECASE).strip()
-    whole_string = re.fullmatch(r"([+-]?)\s*'([^']*)'", body)
-    parts = _amounts(whole_string.group(2)) if whole_string else _written_parts(body)
-    if not parts:
-        return None
-    microseconds = sum(parts)
-    if whole_string and whole_string.group(1) == "-":
-        microseconds = -microseconds
-    return timedelta(microseconds=microseconds)
-
-
-def _written_parts(body: str) -> list[int] | None:
-    """`'1' DAY`, `1 day 2 hours`, `'1 02:03' DAY TO MINUTE`."""
-    values, at = [], 0
-    for part in _PART.finditer(body):
-        if body[at : part.start()].strip():
-            return None
-        at = part.end()
-        sign, quoted, bare, unit, to = part.groups()
-        value = _range(quoted or "", unit, to) if to else _amount(quoted if quoted is not None else bare, unit)
-        if value is None:
-            return None
-        values.append(-value if sign == "-" else value)
-    return values if not body[at:].strip() else None
-
-
-def _amounts(text: str) -> list[int] | None:
-    """`1 day 2 hours` inside one string."""
-    if _INNER.sub("", text).strip():
-        return None
-    values = [_amount(number, unit) for number, unit in _INNER.findall(text)]
-    return None if None in values else [value for value in values if value is not None]
-
-
-def _amount(number: str, unit: str) -> int | None:
-    name = unit.upper()
-    size = _UNIT_MICROSECONDS.get(name if name in _UNIT_MICROSECONDS else name.removesuffix("S"))
-    found = re.fullmatch(r"\s*([+-]?)(\d*)(?:\.(\d*))?\s*", number)
-    if size is None or found is None or not (found.group(2) or found.group(3)):
-        return None
-    sign, whole, fraction = found.groups()
-    fraction = fraction or ""
-    value = int(whole or 0) * size + (int(fraction) * size // 10 ** len(fraction) if fraction else 0)
-    return -value if sign == "-" else value
-
-
-def _range(text: str, first: str, last: str) -> int | None:
-    """`1 02:03:04` read as DAY TO SECOND and the like."""
     try:
-        fields = _FIELDS[_FIELDS.index(first.upper()) : _FIELDS.index(last.upper()) + 1]
-    except ValueError:
+        interval = read_interval(text)
+        return timedelta(microseconds=interval.microseconds) if interval.months is None else None
+    except (ValueError, OverflowError):
         return None
-    sign, digits = (-1, text.strip()[1:]) if text.strip().startswith("-") else (1, text.strip().removeprefix("+"))
-    numbers = re.split(r"[ :]+", digits)
-    if len(numbers) != len(fields):
-        return None
-    amounts = [_amount(number, field) for number, field in zip(numbers, fields, strict=True)]
-    return None if None in amounts else sign * sum(amount for amount in amounts if amount is not None)
+
+
+def _sum(amounts: list[tuple[str, ...]]) -> Interval:
+    """`1 day 2 hours`, `'5' MINUTE`."""
+    months, microseconds, units = 0, 0, set()
+    for sign, single, double, bare, written_unit in amounts:
+        unit = written_unit.lower().removesuffix("s")
+        try:
+            count = Decimal(single or double or bare) * (-1 if sign == "-" else 1)
+        except ArithmeticError:
+            raise ValueError(single or double or bare) from None
+        if count != int(count) and unit != "second":
+            raise ValueError(f"a part of a {unit}")
+        if unit in _UNIT_MONTHS:
+            months += int(count) * _UNIT_MONTHS[unit]
+        elif unit in _UNIT_MICROSECONDS:
+            microseconds += int(count * _UNIT_MICROSECONDS[unit])
+        else:
+            raise ValueError(written_unit)
+        units.add(unit in _UNIT_MONTHS)
+    if len(units) != 1:
+        raise ValueError("nothing, or months together with days")
+    return Interval(months if True in units else None, microseconds)
+
+
+def _ranged(negative: bool, body: str, first: str, last: str) -> Interval:
+    """`'1 02:03:04' DAY TO SECOND`."""
+    if (first, last) not in _RANGES:
+        raise ValueError(f"{first} to {last}")
+    found = re.fullmatch(r"\s*([+-]?)\s*" + _RANGES[first, last] + r"\s*", body)
+    if not found:
+        raise ValueError(body)
+    fields = {name: int(value) for name, value in found.groupdict().items() if value and name != "fraction"}
+    if any(value > _MOST.get(name, value) for name, value in fields.items() if name != first):
+        raise ValueError(body)
+    direction = -1 if (found[1] == "-") != negative else 1
+    if first == "year":
+        return Interval(direction * (fields["year"] * 12 + fields["month"]), 0)
+    microseconds = sum(value * _UNIT_MICROSECONDS[name] for name, value in fields.items())
+    fraction = found.groupdict().get("fraction") or ""
+    return Interval(None, direction * (microseconds + int((fraction[1:] + "000000")[:6])))

@@ -68,10 +68,8 @@ def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda ex
             return quote(name)
         case Parameter(name=name):
             return _name(name)
-        case Star(qualifier=None):
-            return "*"
-        case Star(qualifier=Name() as name):
-            return f"{_name(name)}.*"
+        case Star(qualifier):
+            return "*" if qualifier is None else f"{_name(qualifier)}.*"
         case Call(name, args, distinct, semantics):
             inside = ("DISTINCT " if distinct else "") + ", ".join(inner(arg) for arg in args)
             return f"{semantics.upper() + ' ' if semantics else ''}{name}({inside})"
@@ -231,15 +229,16 @@ def render_clause(query: MatchRecognize) -> str:
     if query.max_length is not None:
         lines.append(f"MAXLENGTH {query.max_length}")
     if query.subsets:
-        subsets = (f"{_variable(s.name)} = ({', '.join(_variable(m) for m in s.members)})" for s in query.subsets)
+        subsets = (f"{render_variable(s.name)} = ({', '.join(render_variable(m) for m in s.members)})" for s in query.subsets)
         lines.append("SUBSET " + ", ".join(subsets))
     if query.definitions:
-        defined = (f"{_variable(d.variable)} AS {render_expression(d.condition)}" for d in query.definitions)
+        defined = (f"{render_variable(d.variable)} AS {render_expression(d.condition)}" for d in query.definitions)
         lines.append("DEFINE " + ", ".join(defined))
     return "\n".join(lines)
 
 
-def _variable(name: str) -> str:
+def render_variable(name: str) -> str:
+    """The variable's name, quoted where it has to be."""
     return render_pattern(Variable(name))
 
 
@@ -250,8 +249,8 @@ def _sort_key(key: SortKey) -> str:
 
 def _after_match(query: MatchRecognize) -> str:
     if query.mode is not MatchMode.PREFERRED:
-        return query.mode.value
-    target = f" {_variable(query.skip.target)}" if query.skip.target is not None else ""
+        return str(query.mode.value)
+    target = f" {render_variable(query.skip.target)}" if query.skip.target is not None else ""
     kind = query.skip.kind
     return f"AFTER MATCH {kind.value}{target if kind in (SkipKind.TO_FIRST, SkipKind.TO_LAST) else ''}"
 

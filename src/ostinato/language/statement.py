@@ -1,4 +1,4 @@
-"""Full SQL text -> where MATCH_RECOGNIZE clauses and tables stand in it, by character. The text is never rewritten here.
+"""Full SQL text -> where MATCH_RECOGNIZE clauses and tables stand in it, by character. Nothing is rewritten here.
 
 Only as much of SQL is understood as is needed: parentheses, WITH lists, and where a table may stand (after FROM, JOIN
 and commas of a FROM list). Everything else belongs to Spark.
@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ostinato.errors import QueryError, Span
-from ostinato.language.lexer import Kind, Token, tokenize
+from ostinato.language.lexer import Kind, tokenize
 
 _NAMES = (Kind.WORD, Kind.BACK_QUOTED)
 _END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
 _SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
 _END_OF_RELATION = frozenset("ON USING LATERAL TABLESAMPLE PIVOT UNPIVOT".split())
+_STARTS_OF_QUERY = frozenset("SELECT WITH FROM TABLE MAP REDUCE".split())
 _NO_ALIAS = (
     _END_OF_FROM
     | _SET_OPERATIONS
@@ -34,13 +35,15 @@ class CommonTable:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """`input MATCH_RECOGNIZE ( body )`. `tables` are the common tables that the input may name."""
+    """`input MATCH_RECOGNIZE ( body )`. `tables` are the common tables that the input may name, outer ones first."""
 
     span: Span
     input: Span
     body: Span
     input_name: str | None
     tables: tuple[CommonTable, ...]
+    in_subquery: bool
+    """Whether there is an outer query whose columns the input might try to use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class _Reader:
         while at < end:
             word = self.tokens[at].upper
             if word == "(":
-                scopes.append(_Scope(is_query=False))
+                self._open(at, scopes)
             elif word == ")":
                 scopes.pop()
             elif word == "WITH" and not scopes[-1].is_query:
@@ -129,23 +132,34 @@ class _Reader:
                 self._word(at, word, scopes)
             at += 1
 
+    def _open(self, at: int, scopes: list[_Scope]) -> None:
+        """Parentheses where a table may stand hold a query, or tables again: `FROM (a JOIN b ON ...)`."""
+        holds_tables = scopes[-1].relation == at and self.tokens[at + 1].upper not in _STARTS_OF_QUERY
+        scopes.append(_Scope(is_query=False, in_from=holds_tables))
+        if holds_tables:
+            self._relation(at + 1, scopes)
+
     def _word(self, at: int, word: str, scopes: list[_Scope]) -> None:
         scope = scopes[-1]
         if word == "SELECT" or word in _SET_OPERATIONS:
             scope.is_query, scope.in_from, scope.relation = True, False, None
-        elif word == "FROM" and (scope.is_query or at == 0) and self.tokens[at - 1].upper != "DISTINCT":
-            scope.in_from = True
+        elif word == "FROM" and self._begins_tables(at, scope):
+            scope.is_query, scope.in_from = True, True
             self._relation(at + 1, scopes)
-        elif word == "JOIN" and scope.in_from:
+        elif scope.in_from and (word == "JOIN" or (word == "," and not scope.values_list)):
             self._relation(at + 1, scopes)
-        elif word == "," and scope.in_from and not scope.values_list:
-            self._relation(at + 1, scopes)
-        elif word in _END_OF_FROM:
+        elif word in _END_OF_FROM or (word == "LATERAL" and self.tokens[at + 1].upper == "VIEW"):
+            # Commas behind LATERAL VIEW part column names, not tables.
             scope.in_from, scope.relation = False, None
         elif word in _END_OF_RELATION:
             scope.relation = None
         elif word == "AS":
             scope.values_list = False
+
+    def _begins_tables(self, at: int, scope: _Scope) -> bool:
+        """Whether this FROM is a query's own, not that of IS DISTINCT FROM or EXTRACT(... FROM ...)."""
+        before = self.tokens[at - 1].upper if at else "("
+        return before == "(" or (scope.is_query and before != "DISTINCT")
 
     def _relation(self, at: int, scopes: list[_Scope]) -> None:
         """A table starts here; notes it if it is a plain name."""
@@ -185,6 +199,7 @@ class _Reader:
             if self.tokens[at].upper != ",":
                 break
             at += 1
+        scope.is_query = self.tokens[at].upper == "FROM"  # Spark also takes queries that begin with FROM
         return at
 
     def _clause(self, at: int, scopes: list[_Scope]) -> int:
@@ -209,6 +224,7 @@ class _Reader:
             body=body,
             input_name=self._input_name(scope.relation, at),
             tables=tuple(common for each in scopes for common in each.common),
+            in_subquery=sum(each.is_query for each in scopes) > 1,
         )
         # A clause behind a clause has the first as its input: what was found inside is read again there.
         self.clauses = [known for known in self.clauses if known.span.start < clause.span.start]
@@ -222,7 +238,7 @@ class _Reader:
             opening = next(start for start, closing in self.closing.items() if closing == last)
             named = opening - 1 > first and self.tokens[opening - 1].kind in _NAMES
             behind = self.tokens[opening - 2]
-            is_alias = named and (behind.upper == "AS" or behind.upper == ")" or behind.kind in _NAMES)
+            is_alias = named and (behind.upper in ("AS", ")") or behind.kind in _NAMES)
             return self.tokens[opening - 1].name if is_alias else None
         return self.tokens[last].name if self.tokens[last].kind in _NAMES else None
 

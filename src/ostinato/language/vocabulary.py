@@ -45,7 +45,8 @@ OTHER_AGGREGATES = frozenset(
 """Aggregates of Spark that aren't supported here: refused by name, since as plain functions they'd mean nothing."""
 
 NONDETERMINISTIC = frozenset(
-    "rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name randstr uniform".split()
+    """rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name randstr
+    uniform""".split()
 )
 """Functions whose value isn't a property of the row."""
 

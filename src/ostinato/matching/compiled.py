@@ -17,7 +17,8 @@ from ostinato.predicates.interpreter import Conditions
 from ostinato.predicates.run_program import RunProgram
 
 ROWS_BEFORE_COMPILING = 20_000_000
-"""Compiled, head-and-shoulders over random prices takes 80 ns a row less; 2 s of compiling come back after 25 million."""
+"""Compiled, head-and-shoulders over random prices takes 80 ns a row less, so 2 s of compiling come back
+after 25 million rows."""
 
 _MOST_KEPT = 64
 _compiled: dict[str, Callable[..., int]] = {}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,9 @@ from numpy.typing import NDArray
 from ostinato.automaton.nfa import Nfa
 from ostinato.errors import MatchError
 from ostinato.matching import search as s
-from ostinato.matching.interpreted import search_interpreted
 from ostinato.matching.reachability import reachable_states
 from ostinato.matching.shifts import starting_rows, without_overlap
-from ostinato.matching.symbols import ALWAYS, symbols_of
+from ostinato.matching.symbols import ALWAYS, Mask, symbols_of
 from ostinato.matching.tables import automaton_tables
 from ostinato.predicates.interpreter import Conditions
 from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, OVERFLOW
@@ -34,8 +32,6 @@ _SKIPS = {
     SkipKind.TO_FIRST: s.TO_FIRST,
     SkipKind.TO_LAST: s.TO_LAST,
 }
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +86,35 @@ def _ahead_of_fixed(task: Task, labels: NDArray[np.int32]) -> int:
     return target
 
 
+@dataclass(frozen=True, slots=True)
+class OverRun:
+    """Conditions that read the run, and the search that knows how to test them."""
+
+    search: Callable[..., int]
+    conditions: Conditions | tuple[()] = ()
+    """What the search hands to its `update` and `check`; nothing where they bring everything along."""
+    register_counts: tuple[int, int] = (0, 0)
+    """How many row registers and how many accumulators there are."""
+
+
 def match_by_search(
     task: Task,
     rows: SortedRows,
     masks: Sequence[Mask],
     mask_of_state: Sequence[int],
-    conditions: Conditions | None,
-    register_counts: tuple[int, int] = (0, 0),
-    search: Any = None,
+    over_run: OverRun | None = None,
 ) -> Matches:
-    """Matches of any pattern. `mask_of_state` names a mask or ALWAYS; `conditions` are those over the run."""
+    """Matches of any pattern. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions that read the run."""
     automaton = automaton_tables(task.nfa, task.variables)
     count = int(rows.key_at[-1])
     key_open = np.zeros(len(rows.key_at) - 1, np.uint8)
     _check_longest(task, rows)
     symbols = symbols_of(masks, mask_of_state, count)
     reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, rows.key_at, key_open)
-    rules = _rules(task, reads_run=conditions is not None)
+    rules = _rules(task, reads_run=over_run is not None)
     starts = s.Starts(rows.key_at[:-1].copy(), np.zeros(len(rows.key_at) - 1, np.int64))
-    kernel = search or (s.search_plain if conditions is None else search_interpreted)
     outcome = s.run_search(
-        kernel,
+        s.search_plain if over_run is None else over_run.search,
         automaton,
         rules,
         reachable,
@@ -118,8 +122,8 @@ def match_by_search(
         key_open,
         rows.time_us,
         starts,
-        () if conditions is None else conditions,
-        register_counts,
+        () if over_run is None else over_run.conditions,
+        (0, 0) if over_run is None else over_run.register_counts,
     )
     if outcome.failure:
         raise _failure(task, outcome.failure, outcome.failed_row)
@@ -178,7 +182,8 @@ def _skip_error(task: Task, failure: int) -> MatchError:
     if failure == s.SKIP_TO_FIRST_ROW:
         return MatchError(
             "SKIP_TO_FIRST_ROW",
-            f"AFTER MATCH {task.skip.kind.value} {target} leads to the first row of the match: it would be found for ever",
+            f"AFTER MATCH {task.skip.kind.value} {target} leads to the first row of the match: "
+            "it would be found for ever",
         )
     return MatchError(
         "SKIP_TARGET_MISSING", f"AFTER MATCH {task.skip.kind.value} {target}: no row of the match is {target}"
@@ -221,4 +226,4 @@ def _by_last_row(
     return start[order], length[order], path, None
 
 
-__all__ = ["ALWAYS", "SortedRows", "Task", "match_by_search", "match_by_shifts"]
+__all__ = ["ALWAYS", "OverRun", "SortedRows", "Task", "match_by_search", "match_by_shifts"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END
+from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.matching.reachability import Reachable
 from ostinato.matching.tables import Automaton
@@ -97,6 +97,11 @@ class Work(NamedTuple):
     stack: NDArray[np.float64]
     stack_whole: NDArray[np.int64]
     stack_null: NDArray[np.bool_]
+
+
+# Without values here: `search_in_python` puts a pair of functions into the globals of the search.
+update: Callable[..., Any]
+check: Callable[..., Any]
 
 
 def _search(automaton, rules, rows, starts, found, work, conditions, progress):  # type: ignore[no-untyped-def]
@@ -179,9 +184,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     if rules.memo == MEMO_PER_START:
                         if memo[place] == stamp:
                             continue
-                    elif memo[place] != 0 and memo[place] != stamp:
-                        continue
-                    elif memo[place] == stamp:
+                    elif memo[place] != 0:
                         continue
                     memo[place] = stamp
                 tried += 1
@@ -193,7 +196,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     status = MORE_DEPTH
                     break
                 label = label_of[choice]
-                verdict = update(label, row, depth, work, conditions)  # noqa: F821 (put in by build_search)
+                verdict = update(label, row, depth, work, conditions)  # noqa: F821 (declared above)
                 if verdict == 0:
                     verdict = check(choice, label, row, depth, first, end, number, work, conditions)  # noqa: F821
                     if verdict == 0:
@@ -342,7 +345,12 @@ def run_search(
     rows = Rows(key_at, key_open, reachable.set_of_row, reachable.sets, time)
     states, row_count = len(automaton.label), int(key_at[-1])
     depth = 64
-    found = Found(*(np.empty(1024, np.int64) for _ in range(3)), np.empty(8192 if rules.keep_path else 0, np.int32))
+    found = Found(
+        start=np.empty(1024, np.int64),
+        length=np.empty(1024, np.int64),
+        number=np.empty(1024, np.int64),
+        path=np.empty(8192 if rules.keep_path else 0, np.int32),
+    )
     work = _room(depth, register_counts, rules, states, row_count)
     progress = np.zeros(8, np.int64)
     while True:

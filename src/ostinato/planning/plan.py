@@ -249,6 +249,7 @@ class Slots:
     def _slot(self, expr: Expr) -> Expr:
         if expr not in self.found:
             self.found.append(expr)
-            for part in children(expr) if self.inputs is not None else ():
-                self.inputs.of_operand(part)
+            if self.inputs is not None:
+                for part in children(expr):
+                    self.inputs.of_operand(part)
         return Column(slot_name(self.found.index(expr)))

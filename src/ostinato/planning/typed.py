@@ -150,10 +150,11 @@ def _check_order(plan: MatchPlan, column_type: Callable[[str], pa.DataType]) -> 
             )
     if plan.bound.clause.within is not None:
         first = plan.bound.order_by[0]
-        if not t.is_datetime(column_type(first.column)):
+        kind = column_type(first.column)
+        if not t.is_datetime(kind):
             raise QueryError(
                 "INVALID_WITHIN",
-                f"WITHIN measures time, but the first ORDER BY column '{first.column}' is {t.spark_name(column_type(first.column))}",
+                f"WITHIN measures time, but the first ORDER BY column '{first.column}' is {t.spark_name(kind)}",
                 text=plan.bound.clause.text,
                 span=first.key.span,
                 hint="order by a DATE or TIMESTAMP first, or use MAXLENGTH",

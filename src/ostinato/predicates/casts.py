@@ -16,7 +16,7 @@ from ostinato.predicates import zones
 from ostinato.predicates.decimals import as_double, fitted, rescaled, truncated
 from ostinato.predicates.nodes import ANSI_HINT, Frame, Site, Typed, checked, constant, null_where
 from ostinato.predicates.types import Settings
-from ostinato.predicates.vectors import Vector, nulls_of, of_list
+from ostinato.predicates.vectors import Vector, from_arrow, nulls_of, of_arrow_text, of_list, to_arrow
 
 CastKernel = Callable[[Site, pa.DataType, Vector], Vector]
 
@@ -39,7 +39,7 @@ def family(kind: pa.DataType) -> str:
 
 def can_cast(source: pa.DataType, target: pa.DataType, settings: Settings) -> bool:
     """Whether CAST takes the one to the other."""
-    if source == target or source == t.NULL:
+    if source in (target, t.NULL):
         return True
     pair = (family(source), family(target))
     if pair == ("list", "list"):
@@ -286,8 +286,6 @@ def _text_to_bytes(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
 
 
 def _list_to_list(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-    from ostinato.predicates.vectors import from_arrow, of_arrow_text, to_arrow
-
     array = vector.values
     flat = from_arrow(array.flatten(), vector.type.value_type)
     inner = to_arrow(cast_vector(site, flat, kind.value_type).expanded(len(flat)))
@@ -298,8 +296,6 @@ def _list_to_list(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
 
 
 def _struct_to_struct(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-    from ostinato.predicates.vectors import from_arrow, of_arrow_text, to_arrow
-
     parts = []
     for position, part in enumerate(kind):
         column = from_arrow(vector.values.field(position), vector.type.field(position).type)

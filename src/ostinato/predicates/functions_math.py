@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -198,8 +199,6 @@ def _round_integers(site: Site, kind: pa.DataType, vector: Vector, places: int, 
 
 def _round_floats(values: Any, places: int, half_even: bool, single: bool) -> Any:
     """By the decimal digits that the number prints as, like Java's BigDecimal.valueOf."""
-    from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
-
     mode = ROUND_HALF_EVEN if half_even else ROUND_HALF_UP
     unit = Decimal(1).scaleb(-places)
     result = values.copy()

@@ -16,8 +16,16 @@ from ostinato.predicates.comparisons import sort_key
 from ostinato.predicates.functions_math import whole
 from ostinato.predicates.functions_text import as_text, concat_text, row_by_row
 from ostinato.predicates.logic import common
-from ostinato.predicates.nodes import Function, Site, Typed, eager, strict
-from ostinato.predicates.vectors import Vector, both_valid, broadcast_length, from_arrow, of_arrow_text, to_arrow
+from ostinato.predicates.nodes import Function, Site, Typed, constant, eager, strict
+from ostinato.predicates.vectors import (
+    Vector,
+    both_valid,
+    broadcast_length,
+    from_arrow,
+    of_arrow_text,
+    of_list,
+    to_arrow,
+)
 
 Compute = Callable[..., Any]
 
@@ -30,7 +38,7 @@ def _array_argument(site: Site, node: Typed) -> Typed:
     return node
 
 
-# --- building -----------------------------------------------------------------------------------------------------------
+# --- building ---------------------------------------------------------------------------------------------------------
 
 
 def _array(site: Site, args: Sequence[Typed]) -> Typed:
@@ -61,7 +69,7 @@ def _struct(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, kind, kernel, args)
 
 
-# --- looking inside -----------------------------------------------------------------------------------------------------
+# --- looking inside ---------------------------------------------------------------------------------------------------
 
 
 def plan_field(site: Site, base: Typed, name: str) -> Typed:
@@ -89,9 +97,6 @@ def plan_field(site: Site, base: Typed, name: str) -> Typed:
 
 
 def _plan_map_value(site: Site, base: Typed, name: str) -> Typed:
-    from ostinato.predicates.nodes import constant
-    from ostinato.predicates.vectors import of_list
-
     return plan_subscript(site, base, constant(of_list(t.STRING, [name])))
 
 
@@ -161,7 +166,7 @@ def _map_get(site: Site, base: Typed, key: Typed) -> Typed:
     return eager(site, base.type.item_type, strict(kernel), (base, node))
 
 
-# --- arrays as wholes -----------------------------------------------------------------------------------------------------
+# --- arrays as wholes -------------------------------------------------------------------------------------------------
 
 
 def _size(null_size: bool) -> Function:

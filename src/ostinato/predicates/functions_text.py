@@ -59,7 +59,7 @@ def _function(kinds: str, result: pa.DataType, compute: Compute, least: int | No
     return Function(len(kinds) if least is None else least, len(kinds), plan)
 
 
-# --- the fast ones: Arrow's kernels where they agree with Spark ---------------------------------------------------------
+# --- the fast ones: Arrow's kernels where they agree with Spark -------------------------------------------------------
 
 
 def _scalar_or_array(vector: Vector) -> Any:
@@ -106,7 +106,7 @@ def _holds(fast: Any, slow: Compute) -> Function:
     return Function(2, 2, plan)
 
 
-# --- concatenation ------------------------------------------------------------------------------------------------------
+# --- concatenation ----------------------------------------------------------------------------------------------------
 
 
 def concat_text(site: Site, args: Sequence[Typed]) -> Typed:
@@ -144,7 +144,7 @@ def _joined(row: tuple[Any, ...]) -> str | None:
     return str(row[0]).join(parts)
 
 
-# --- LIKE and regular expressions -----------------------------------------------------------------------------------------
+# --- LIKE and regular expressions -------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=512)
@@ -255,7 +255,7 @@ def _split(site: Site, text: str, pattern: str, limit: int = -1) -> list[str]:
     return [*pieces, text[start:]]
 
 
-# --- parts of text --------------------------------------------------------------------------------------------------------
+# --- parts of text ----------------------------------------------------------------------------------------------------
 
 
 def _substring(text: str, position: int, length: int = 2**31 - 1) -> str:

@@ -14,7 +14,7 @@ from ostinato.predicates import zones
 from ostinato.predicates.arithmetic_time import plus_months
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.functions_math import whole
-from ostinato.predicates.nodes import Function, Kernel, Site, Typed, eager, strict
+from ostinato.predicates.nodes import Function, Kernel, Site, Typed, checked, eager, strict
 from ostinato.predicates.vectors import Vector, both_valid, nulls_of
 
 SECOND_US = 1_000_000
@@ -290,8 +290,6 @@ def _make_date(site: Site, args: Sequence[Typed]) -> Typed:
         start = months.astype("M8[M]").astype("M8[D]").astype(np.int64)
         length = (months + 1).astype("M8[M]").astype("M8[D]").astype(np.int64) - start
         bad = (month.values < 1) | (month.values > 12) | (day.values < 1) | (day.values > length)
-        from ostinato.predicates.nodes import checked
-
         valid = checked(site, np.asarray(bad), valid, "DATETIME_FIELD_OUT_OF_BOUNDS", "there is no such date")
         return Vector(kind, (start + day.values - 1).astype(np.int32), valid)
 

@@ -48,8 +48,8 @@ def generate_functions(
     """
     source = _Source(program, places, nullable)
     namespace = dict(_NAMESPACE)
-    exec(compile(source.update(), "<generated update>", "exec"), namespace)  # noqa: S102 (made from integers, see above)
-    exec(compile(source.check(), "<generated check>", "exec"), namespace)  # noqa: S102
+    exec(compile(source.update(), "<generated update>", "exec"), namespace)
+    exec(compile(source.check(), "<generated check>", "exec"), namespace)
     return inline_kernel(namespace["update"]), inline_kernel(namespace["check"])
 
 

@@ -10,19 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import QueryError
+from ostinato.language.intervals import read_interval
 from ostinato.predicates import text_values as text
 from ostinato.predicates import types as t
-from ostinato.predicates import zones
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Literal
 
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
-_UNIT_US = {
-    "week": 7 * zones.DAY_US, "day": zones.DAY_US, "hour": 3_600_000_000, "minute": 60_000_000,
-    "second": 1_000_000, "millisecond": 1_000, "microsecond": 1,
-}  # fmt: skip
-_UNIT_MONTHS = {"year": 12, "month": 1}
 _BITS = {"Y": 8, "S": 16, "L": 64}
 
 
@@ -131,71 +126,11 @@ def _moment(micros: int | None, kind: pa.DataType) -> pa.Scalar:
     return pa.scalar(micros, t.INT64).cast(t.NTZ if kind.tz is None else pa.timestamp("us", kind.tz))
 
 
-# --- intervals --------------------------------------------------------------------------------------------------------
-
-_DAY_TO_SECOND = {
-    ("day", "hour"): r"(?P<day>\d+) (?P<hour>\d+)",
-    ("day", "minute"): r"(?P<day>\d+) (?P<hour>\d+):(?P<minute>\d+)",
-    ("day", "second"): r"(?P<day>\d+) (?P<hour>\d+):(?P<minute>\d+):(?P<second>\d+)(?P<fraction>\.\d{1,9})?",
-    ("hour", "minute"): r"(?P<hour>\d+):(?P<minute>\d+)",
-    ("hour", "second"): r"(?P<hour>\d+):(?P<minute>\d+):(?P<second>\d+)(?P<fraction>\.\d{1,9})?",
-    ("minute", "second"): r"(?P<minute>\d+):(?P<second>\d+)(?P<fraction>\.\d{1,9})?",
-    ("year", "month"): r"(?P<year>\d+)-(?P<month>\d+)",
-}
-
-
 def _interval(written: str, settings: Settings) -> pa.Scalar:
-    body = re.sub(r"^interval\s*", "", written, flags=re.IGNORECASE)
-    ranged = re.fullmatch(r"([+-]?\s*)('[^']*'|\"[^\"]*\")\s*([a-z]+)\s+to\s+([a-z]+)", body, re.IGNORECASE)
-    if ranged:
-        months, micros = _ranged(ranged[1], ranged[2][1:-1], ranged[3].lower(), ranged[4].lower())
-        return _interval_scalar(months, micros, bool(months) or ranged[3].lower() == "year")
-    if re.fullmatch(r"'[^']*'|\"[^\"]*\"", body):  # INTERVAL '5 minutes 3 seconds'
-        body = re.sub(r"^\s*interval\s*", "", body[1:-1], flags=re.IGNORECASE)
-    parts = re.findall(r"([+-]?)\s*(?:'\s*([+-]?[\d.]+)\s*'|\"\s*([+-]?[\d.]+)\s*\"|([\d.]+))\s*([a-z]+)", body, re.I)
-    rest = re.sub(r"[+-]?\s*(?:'\s*[+-]?[\d.]+\s*'|\"\s*[+-]?[\d.]+\s*\"|[\d.]+)\s*[a-z]+", "", body, flags=re.I)
-    if not parts or rest.strip(" ,\t\n"):
-        raise ValueError(written)
-    return _from_units(parts)
-
-
-def _from_units(parts: list[tuple[str, ...]]) -> pa.Scalar:
-    months, micros, by_month, by_time = 0, 0, False, False
-    for sign, single, double, bare, unit_text in parts:
-        unit = unit_text.lower().rstrip("s") if unit_text.lower() != "s" else unit_text
-        count = Decimal(single or double or bare) * (-1 if sign == "-" else 1)
-        if unit in _UNIT_MONTHS:
-            by_month, months = True, months + int(count) * _UNIT_MONTHS[unit]
-        else:
-            by_time, micros = True, micros + int(count * _UNIT_US[unit])
-        if count != int(count) and unit != "second":
-            raise ValueError(unit)
-    if by_month and by_time:
-        raise ValueError("months and days don't mix")
-    return _interval_scalar(months, micros, by_month)
-
-
-def _ranged(sign: str, body: str, first: str, last: str) -> tuple[int, int]:
-    found = re.fullmatch(r"\s*([+-]?)\s*" + _DAY_TO_SECOND[first, last] + r"\s*", body)
-    if not found:
-        raise ValueError(body)
-    fields = {name: int(value) for name, value in found.groupdict().items() if value and name != "fraction"}
-    limits = {"hour": 23, "minute": 59, "second": 59, "month": 11}
-    if any(value > limits.get(name, value) for name, value in fields.items() if name != first):
-        raise ValueError(body)
-    direction = (-1 if found[1] == "-" else 1) * (-1 if "-" in sign else 1)
-    if first == "year":
-        return direction * (fields["year"] * 12 + fields["month"]), 0
-    micros = sum(value * _UNIT_US[name] for name, value in fields.items())
-    fraction = found.groupdict().get("fraction") or ""
-    micros += int((fraction[1:] + "000000")[:6])
-    return 0, direction * micros
-
-
-def _interval_scalar(months: int, micros: int, by_month: bool) -> pa.Scalar:
-    if by_month:
-        return pa.scalar(pa.MonthDayNano([months, 0, 0]), t.MONTHS)
-    return pa.scalar(micros, t.INT64).cast(t.DURATION)
+    interval = read_interval(written)
+    if interval.months is not None:
+        return pa.scalar(pa.MonthDayNano([interval.months, 0, 0]), t.MONTHS)
+    return pa.scalar(interval.microseconds, t.INT64).cast(t.DURATION)
 
 
 _READERS: dict[str, Any] = {

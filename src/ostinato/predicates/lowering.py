@@ -12,6 +12,7 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.predicates import types as t
 from ostinato.predicates.aggregate_types import aggregate_type
+from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.literals import literal_value
 from ostinato.predicates.opcodes import HERE, MATH_FUNCTIONS, MAX_STACK, Keep, Op, Total
 from ostinato.predicates.run_program import Accumulator, ColumnUse, Register, RunProgram
@@ -93,7 +94,6 @@ def lower_conditions(
         tuple(entry),
         tuple(lowering.reals),
         tuple(lowering.texts),
-        any(isinstance(node, MatchNumber) for condition in conditions for node in walk(condition)),
     )
 
 
@@ -213,8 +213,6 @@ class _Lowering:
         self.convert(expr, kind, wanted)
 
     def folded_cast(self, expr: Literal, wanted: pa.DataType) -> Literal:
-        from ostinato.predicates.evaluate import evaluate
-
         value = evaluate(Cast(expr, t.spark_name(wanted)), lambda node: None, 1, self.settings)[0]
         if wanted == t.DATE:
             return Literal("date", f"DATE '{value.as_py()}'")

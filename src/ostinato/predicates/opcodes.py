@@ -77,7 +77,7 @@ HERE = -1
 MATH_FUNCTIONS = ("sqrt", "exp", "ln", "log10", "sin", "cos", "tan", "asin", "acos", "atan")
 
 # What a condition may fail with, as the negative verdict of `check`.
-DIVIDE_BY_ZERO, OVERFLOW, TOO_WIDE = -1, -2, -3
+DIVIDE_BY_ZERO, OVERFLOW = -1, -2
 
 MAX_STACK = 60
 

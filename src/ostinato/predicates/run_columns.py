@@ -118,4 +118,6 @@ class _Ranks:
 
     @staticmethod
     def _rank(ordered: pa.Array, values: pa.Array) -> NDArray[np.int64]:
-        return pc.fill_null(pc.index_in(values, ordered), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+        places = pc.fill_null(pc.index_in(values, ordered), 0)
+        ranks: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+        return ranks

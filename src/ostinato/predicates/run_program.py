@@ -20,7 +20,7 @@ class ColumnUse:
     operand: Expr
     type: pa.DataType
     store: str
-    """`whole`, `real`, or `rank`: the place of the value among all values of its type, for what can only be compared."""
+    """`whole`, `real`, or `rank`: the place of the value among all of its type, for what can only be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +53,3 @@ class RunProgram:
     reals: tuple[float, ...]
     texts: tuple[tuple[str, object], ...]
     """Constants that are compared by rank: the type's name and the value."""
-    reads_match_number: bool

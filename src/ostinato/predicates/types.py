@@ -217,7 +217,7 @@ def common_type(
     """
     if left == right:
         return left
-    if left == NULL or right == NULL:
+    if NULL in (left, right):
         return right if left == NULL else left
     if is_numeric(left) and is_numeric(right):
         return wider_numeric(left, right, settings.ansi)

@@ -48,7 +48,8 @@ def ranges(start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.in
     """
     total = int(length.sum())
     ends = np.cumsum(length)
-    return np.arange(total, dtype=np.int64) + np.repeat(start - (ends - length), length)
+    result: NDArray[np.int64] = np.arange(total, dtype=np.int64) + np.repeat(start - (ends - length), length)
+    return result
 
 
 def one_row_frames(matches: Matches) -> Frames:

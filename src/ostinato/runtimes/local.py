@@ -1,4 +1,4 @@
-"""`ost.match`: one clause over a table in this process. No JVM; expressions from the evaluator's own subset of Spark's."""
+"""`ost.match`: one clause over a table in this process, no JVM. Expressions are the evaluator's subset of Spark's."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class _BatchQuery:
         typed = self._typed()
         schema = self._worker_schema(typed)
         arrow = pa.schema([pa.field(f.name, self._arrow(f.dataType, f.name)) for f in schema.fields])
-        found = df.mapInArrow(SparkTask(typed, tuple(shipped), arrow, by_spark), schema)  # type: ignore[arg-type]
+        found = df.mapInArrow(SparkTask(typed, tuple(shipped), arrow, by_spark), schema)
         checked = found.where(
             F.expr(f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END")
         )

@@ -27,6 +27,9 @@ from ostinato.runtimes.spark.batch import (
 )
 from ostinato.runtimes.spark.quiet import without_error_log
 
+Args = dict[str, Any] | list[Any] | None
+"""Values for `:name`, or for each `?` in turn."""
+
 
 def sql(
     query: str,
@@ -47,7 +50,8 @@ def sql(
     """
     session = spark or _session_of(tables)
     options = BatchOptions(Limits(max_partial_matches), sort, memory_budget)
-    return _Answerer(session, tables, args, options).answer(query)
+    given = dict(args) if isinstance(args, Mapping) else None if args is None else list(args)
+    return _Answerer(session, tables, options).answer(query, given)
 
 
 def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
@@ -60,51 +64,52 @@ def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
 
 
 class _Answerer:
-    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], args: Any, options: BatchOptions) -> None:
+    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], options: BatchOptions) -> None:
         self.spark = spark
         self.tables = {name.lower(): table for name, table in tables.items()}
-        self.args = args
         self.options = options
 
-    def answer(self, text: str) -> DataFrame:
+    def answer(self, text: str, args: Args) -> DataFrame:
         statement = read_statement(text)
         pieces: list[tuple[Span, str]] = []
         frames: dict[str, DataFrame] = {}
         for i, clause in enumerate(statement.clauses):
             name = f"ost_mr{i}"
-            frames[name] = self._matches(statement, clause)
+            frames[name] = self._matches(statement, clause, args)
             pieces.append((clause.span, f"{{{name}}}"))
+        names = list(self.tables)
         for table in statement.tables:
             if table.name.lower() in self.tables:
-                name = f"ost_{_identifier(table.name)}"
+                name = f"ost_table{names.index(table.name.lower())}"
                 frames[name] = self.tables[table.name.lower()]
                 alias = "" if table.aliased else f" AS {text[table.span.start : table.span.end]}"
                 pieces.append((table.span, f"{{{name}}}{alias}"))
-        return self._ask(text, pieces, frames)
+        rest = _args_outside(args, text, [clause.span for clause in statement.clauses])
+        return self._ask(text, sorted(pieces, key=lambda piece: piece[0].start), frames, rest)
 
-    def _ask(self, text: str, pieces: list[tuple[Span, str]], frames: dict[str, DataFrame]) -> DataFrame:
+    def _ask(self, text: str, pieces: list[tuple[Span, str]], frames: dict[str, DataFrame], args: Args) -> DataFrame:
         """Spark's answer to the text with DataFrames in place of some pieces of it."""
         written, at = [], 0
-        for span, replacement in sorted(pieces, key=lambda piece: piece[0].start):
+        for span, replacement in pieces:
             written += [_braces(text[at : span.start]), replacement]
             at = span.end
         written.append(_braces(text[at:]))
         with without_error_log():
             try:
                 if frames:
-                    result = self.spark.sql("".join(written), args=self.args, **frames)
+                    result = self.spark.sql("".join(written), args=args, **frames)
                 else:
-                    result = self.spark.sql(text, args=self.args)
+                    result = self.spark.sql(text, args=args)
                 _ = result.schema  # Connect analyses late: let errors show here
                 return result
             except ParseException as error:
-                raise _not_sql(error, text) from None
+                raise _not_sql(error, text, [span for span, _ in pieces]) from None
             except AnalysisException as error:
                 raise refusal(error, None, text) from None
 
-    def _matches(self, statement: Statement, clause: Clause) -> DataFrame:
+    def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         body = statement.text[clause.body.start : clause.body.end]
-        source = self._input(statement, clause)
+        source = self._input(statement, clause, args)
         settings = session_settings(source)
         try:
             query = parse_clause(
@@ -116,16 +121,18 @@ class _Answerer:
         except QueryError as error:
             raise _in_statement(error, body, statement.text, clause.body.start) from None
 
-    def _input(self, statement: Statement, clause: Clause) -> DataFrame:
+    def _input(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         """The table behind which the clause stands."""
-        written = statement.text[clause.input.start : clause.input.end]
+        text = statement.text
+        written = text[clause.input.start : clause.input.end]
         if written.lower() in self.tables and not any(t.name.lower() == written.lower() for t in clause.tables):
             return self.tables[written.lower()]
-        prefix = _with_list(statement.text, written, clause.tables)
+        common = _needed(text, written, clause.tables)
+        spans = [*(table.span for level in common for table in level), clause.input]
         try:
-            return self.answer(f"{prefix}SELECT * FROM {written}")
+            return self.answer(_on_its_own(text, written, common), _args_inside(args, text, spans))
         except QueryError as error:
-            if error.code == "UNKNOWN_COLUMN":
+            if error.code == "UNKNOWN_COLUMN" and clause.in_subquery:
                 raise QueryError(
                     "CORRELATED_INPUT",
                     f"the input of MATCH_RECOGNIZE must stand on its own: {error.message}",
@@ -133,27 +140,74 @@ class _Answerer:
                     span=clause.input,
                     hint="columns of an outer query can't be used inside it",
                 ) from None
-            if error.code == "ANALYSIS_ERROR":
-                raise QueryError(error.code, error.message, text=statement.text, span=clause.input) from None
+            if error.span is None:
+                raise QueryError(error.code, error.message, hint=error.hint, text=text, span=clause.input) from None
             raise
 
 
-def _with_list(text: str, written: str, known: tuple[CommonTable, ...]) -> str:
-    """WITH and the common tables that the input names, directly or through one another."""
+def _needed(text: str, written: str, known: tuple[CommonTable, ...]) -> list[list[CommonTable]]:
+    """The common tables that the input names, directly or through one another.
+
+    In levels: a name of an inner level hides that of an outer one, but may be made from it.
+    """
     needed: list[CommonTable] = []
     mentions = {token.name.lower() for token in tokenize(written)}
     for common in reversed(known):
         if common.name.lower() in mentions:
             needed.append(common)
             mentions |= {token.name.lower() for token in tokenize(text[common.span.start : common.span.end])}
-    if not needed:
-        return ""
-    recursive = "RECURSIVE " if any(common.recursive for common in needed) else ""
-    return f"WITH {recursive}{', '.join(text[c.span.start : c.span.end] for c in reversed(needed))} "
+    levels: list[list[CommonTable]] = []
+    for common in reversed(needed):
+        if not levels or any(common.name.lower() == other.name.lower() for other in levels[-1]):
+            levels.append([])
+        levels[-1].append(common)
+    return levels
 
 
-def _identifier(name: str) -> str:
-    return re.sub(r"\W", "_", name.lower())
+def _on_its_own(text: str, written: str, levels: list[list[CommonTable]]) -> str:
+    """The input as a query of its own, with what it needs of the WITH lists around it."""
+    if not levels:
+        return f"SELECT * FROM {written}"
+    recursive = "RECURSIVE " if any(common.recursive for common in levels[0]) else ""
+    tables = ", ".join(text[common.span.start : common.span.end] for common in levels[0])
+    inner = _on_its_own(text, written, levels[1:])
+    return f"WITH {recursive}{tables} {inner if len(levels) == 1 else f'SELECT * FROM ({inner})'}"
+
+
+def _marks(text: str) -> list[int]:
+    """Where the `?` that stand for values are: those of a clause belong to its pattern."""
+    marks: list[int] = []
+    depth, outside = 0, []  # the depths at which clauses were entered
+    tokens = tokenize(text)
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.upper == "(":
+            depth += 1
+            if before is not None and before.upper == "MATCH_RECOGNIZE":
+                outside.append(depth)
+        elif token.upper == ")":
+            if outside and outside[-1] == depth:
+                outside.pop()
+            depth -= 1
+        elif token.upper == "?" and not outside:
+            marks.append(token.span.start)
+    return marks
+
+
+def _args_inside(args: Args, text: str, spans: Sequence[Span]) -> Args:
+    """The values for the pieces of the text, in the order of the pieces. Values by name serve everywhere."""
+    if not isinstance(args, list):
+        return args
+    values = dict(zip(_marks(text), args, strict=False))
+    return [value for span in spans for at, value in values.items() if span.start <= at < span.end]
+
+
+def _args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
+    """The values for the text without the pieces."""
+    if not isinstance(args, list):
+        return args
+    values = dict(zip(_marks(text), args, strict=False))
+    rest = [value for at, value in values.items() if not any(span.start <= at < span.end for span in spans)]
+    return [*rest, *args[len(values) :]]
 
 
 def _braces(text: str) -> str:
@@ -169,7 +223,8 @@ def _in_statement(error: QueryError, body: str, text: str, offset: int) -> Query
     return QueryError(error.code, error.message, hint=error.hint, text=text, span=span)
 
 
-def _not_sql(error: ParseException, text: str) -> QueryError:
+def _not_sql(error: ParseException, text: str, replaced: Sequence[Span]) -> QueryError:
+    """Spark counts places in the text that it got: up to the first replaced piece they are those of ours."""
     found = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
     span = None
     if found is not None:
@@ -177,4 +232,19 @@ def _not_sql(error: ParseException, text: str) -> QueryError:
         line, column = min(int(found[1]), len(lines)), int(found[2])
         start = sum(len(each) + 1 for each in lines[: line - 1]) + column
         span = Span(min(start, len(text)), min(start + 1, len(text)))
+        if replaced and start > replaced[0].start:
+            span = _only_place(str(error), text, replaced)
     return QueryError("SYNTAX_ERROR", refusal(error, None, None).message, text=text, span=span)
+
+
+def _only_place(message: str, text: str, replaced: Sequence[Span]) -> Span | None:
+    """Where the word that Spark stumbled over stands, if it stands in one place only."""
+    near = re.search(r"near '([^']+)'", message)
+    places = [
+        token.span
+        for token in tokenize(text)
+        if near is not None
+        and token.text == near[1]
+        and not any(span.start <= token.span.start < span.end for span in replaced)
+    ]
+    return places[0] if len(places) == 1 else None

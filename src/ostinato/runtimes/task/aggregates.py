@@ -111,10 +111,9 @@ def _avg(rows: agg.Members, values: Vector, kind: pa.DataType) -> Vector:
     valid = counts > 0
     if t.is_decimal(kind) or kind == t.DURATION:
         digits = kind.scale - values.type.scale if t.is_decimal(kind) else 0
-        totals = _exact_totals(rows, values)
         means = [
             int(divided_half_up(np.array([total * 10**digits], object), int(n))[0]) if n else 0
-            for total, n in zip(totals, counts, strict=True)
+            for total, n in zip(_exact_totals(rows, values), counts, strict=True)
         ]
         return _decimal(kind, means, valid) if t.is_decimal(kind) else Vector(kind, np.array(means, np.int64), valid)
     numbers = np.asarray(values.values, np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,8 @@ from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.vectors import Vector, from_arrow
 from ostinato.query.expressions import Expr, Literal, Navigation
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class SortedColumns:
@@ -96,7 +99,7 @@ class SortedColumns:
         return nulls if self.ordered.rows is None else nulls[self.ordered.rows]
 
 
-def _moved(values: NDArray[np.generic], shift: int) -> NDArray[np.generic]:
+def _moved(values: NDArray[Scalar], shift: int) -> NDArray[Scalar]:
     """values[i + shift] at place i; what lies beyond the ends is any value."""
     result = np.empty_like(values)
     distance = min(abs(shift), len(values))

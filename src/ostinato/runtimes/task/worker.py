@@ -11,11 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import OrderKey, Ordered, order_rows
+from ostinato.events.ordering import Ordered, OrderKey, order_rows
 from ostinato.kernel_cache import interpreted
 from ostinato.matching.compiled import search_for
-from ostinato.matching.engine import ALWAYS, SortedRows, Task, match_by_search, match_by_shifts
+from ostinato.matching.engine import ALWAYS, OverRun, SortedRows, Task, match_by_search, match_by_shifts
 from ostinato.matching.search import no_update, search_in_python
+from ostinato.matching.symbols import Mask
 from ostinato.planning.plan import NONE, PREFIX, slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.predicates.evaluate import Prepared, evaluate, prepare
@@ -29,8 +30,6 @@ from ostinato.runtimes.task.slots import SlotReader
 
 MATCHED = f"{PREFIX}matched"
 """The output column that tells rows of matches from unmatched ones, where both are shown."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +116,15 @@ class Worker:
             general = GeneralConditionCheck(
                 self.typed.general, run_of_state, label_of_state, SlotReader(self.typed, columns), self.typed.settings
             )
-            search = search_in_python(interpreted(no_update), general.check)
-            return match_by_search(self.task, rows, combined, of_state, general, search=search)
+            over_run = OverRun(search_in_python(interpreted(no_update), general.check))
+            return match_by_search(self.task, rows, combined, of_state, over_run)
         program = self.typed.run
         if program is None:
-            return match_by_search(self.task, rows, combined, of_state, None)
+            return match_by_search(self.task, rows, combined, of_state)
         conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
         counts = (len(program.registers), len(program.accumulators))
         search = search_for(program, conditions, columns.count)
-        return match_by_search(self.task, rows, combined, of_state, conditions, counts, search)
+        return match_by_search(self.task, rows, combined, of_state, OverRun(search, conditions, counts))
 
     def _combined(
         self, row_masks: Sequence[Mask], neighbours: Sequence[Mask], columns: SortedColumns
