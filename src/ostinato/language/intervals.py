@@ -33,9 +33,7 @@ _RANGES = {
 }
 _WORD = re.compile(r"^\s*interval\s*", re.IGNORECASE)
 _RANGE = re.compile(r"([+-]?)\s*('[^']*'|\"[^\"]*\")\s*([a-z]+)\s+to\s+([a-z]+)", re.IGNORECASE)
-_AMOUNT = re.compile(
-    r"([+-]?)\s*(?:'\s*([+-]?[\d.]+)\s*'|\"\s*([+-]?[\d.]+)\s*\"|([\d.]+))\s*([a-z]+)", re.IGNORECASE
-)
+_AMOUNT = re.compile(r"([+-]?)\s*(?:'\s*([+-]?[\d.]+)\s*'|\"\s*([+-]?[\d.]+)\s*\"|([\d.]+))\s*([a-z]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,9 @@ def render_clause(query: MatchRecognize) -> str:
     if query.max_length is not None:
         lines.append(f"MAXLENGTH {query.max_length}")
     if query.subsets:
-        subsets = (f"{render_variable(s.name)} = ({', '.join(render_variable(m) for m in s.members)})" for s in query.subsets)
+        subsets = (
+            f"{render_variable(s.name)} = ({', '.join(render_variable(m) for m in s.members)})" for s in query.subsets
+        )
         lines.append("SUBSET " + ", ".join(subsets))
     if query.definitions:
         defined = (f"{render_variable(d.variable)} AS {render_expression(d.condition)}" for d in query.definitions)

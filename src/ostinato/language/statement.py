@@ -14,13 +14,15 @@ from ostinato.language.lexer import Kind, tokenize
 _NAMES = (Kind.WORD, Kind.BACK_QUOTED)
 _END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
 _SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
-_END_OF_RELATION = frozenset("ON USING LATERAL TABLESAMPLE PIVOT UNPIVOT".split())
+_END_OF_RELATION = frozenset("ON USING TABLESAMPLE PIVOT UNPIVOT".split())
 _STARTS_OF_QUERY = frozenset("SELECT WITH FROM TABLE MAP REDUCE".split())
 _NO_ALIAS = (
     _END_OF_FROM
     | _SET_OPERATIONS
     | _END_OF_RELATION
-    | frozenset("JOIN INNER LEFT RIGHT FULL CROSS NATURAL OUTER ANTI SEMI SELECT MATCH_RECOGNIZE FOR VERSION".split())
+    | frozenset(
+        "JOIN INNER LEFT RIGHT FULL CROSS NATURAL OUTER ANTI SEMI LATERAL SELECT MATCH_RECOGNIZE FOR VERSION".split()
+    )
 )
 
 
@@ -60,6 +62,18 @@ class Statement:
     text: str
     clauses: tuple[Clause, ...]
     tables: tuple[TableName, ...]
+
+    @property
+    def is_clause_alone(self) -> bool:
+        """Whether it is `SELECT * FROM input MATCH_RECOGNIZE ( ... )` and nothing else but an alias."""
+        if len(self.clauses) != 1:
+            return False
+        span = self.clauses[0].span
+        before = [token.upper for token in tokenize(self.text[: span.start])]
+        behind = tokenize(self.text[span.end :])
+        names = [token for token in behind[:-1] if token.upper != "AS"]
+        is_alias = len(names) == 1 and names[0].kind in _NAMES and names[0].upper not in _NO_ALIAS
+        return before == ["SELECT", "*", "FROM", ""] and len(behind) <= 3 and (len(behind) == 1 or is_alias)
 
 
 @dataclass(slots=True)

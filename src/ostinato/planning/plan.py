@@ -30,6 +30,10 @@ from ostinato.query.match_recognize import MatchMode
 from ostinato.query.pattern import Pattern
 
 PREFIX = "__ost_"
+MATCHED = f"{PREFIX}matched"
+"""The output column that tells rows of matches from unmatched ones, where both are shown."""
+ERROR = f"{PREFIX}error"
+"""The output column that carries an error from a task in one line."""
 MAX_ROW_CONDITIONS = 1_000
 NONE = -1
 

@@ -66,7 +66,6 @@ _LABEL = int(Op.LABEL)
 _NUMBER = int(Op.NUMBER)
 _TOTAL_WHOLE = int(Op.TOTAL_WHOLE)
 _TOTAL_REAL = int(Op.TOTAL_REAL)
-_DISTINCT = int(Op.DISTINCT)
 _TO_REAL = int(Op.TO_REAL)
 _TO_FLOAT = int(Op.TO_FLOAT)
 _RESCALE = int(Op.RESCALE)
@@ -76,7 +75,6 @@ _MULTIPLY = int(Op.MULTIPLY)
 _NEGATE = int(Op.NEGATE)
 _ABSOLUTE = int(Op.ABSOLUTE)
 _DIVIDE = int(Op.DIVIDE)
-_MODULO = int(Op.MODULO)
 _AVERAGE = int(Op.AVERAGE)
 _ADD_REAL = int(Op.ADD_REAL)
 _SUBTRACT_REAL = int(Op.SUBTRACT_REAL)
@@ -84,12 +82,10 @@ _MULTIPLY_REAL = int(Op.MULTIPLY_REAL)
 _NEGATE_REAL = int(Op.NEGATE_REAL)
 _ABSOLUTE_REAL = int(Op.ABSOLUTE_REAL)
 _DIVIDE_REAL = int(Op.DIVIDE_REAL)
-_MODULO_REAL = int(Op.MODULO_REAL)
 _POWER = int(Op.POWER)
 _MATH = int(Op.MATH)
 _LESS = int(Op.LESS)
 _LESS_EQUAL = int(Op.LESS_EQUAL)
-_EQUAL = int(Op.EQUAL)
 _LESS_REAL = int(Op.LESS_REAL)
 _LESS_EQUAL_REAL = int(Op.LESS_EQUAL_REAL)
 _EQUAL_REAL = int(Op.EQUAL_REAL)
@@ -100,7 +96,6 @@ _AND = int(Op.AND)
 _OR = int(Op.OR)
 _IS_NULL = int(Op.IS_NULL)
 _IS_TRUE = int(Op.IS_TRUE)
-_IS_FALSE = int(Op.IS_FALSE)
 _JUMP = int(Op.JUMP)
 _JUMP_UNLESS_TRUE = int(Op.JUMP_UNLESS_TRUE)
 _JUMP_IF_FALSE = int(Op.JUMP_IF_FALSE)
@@ -388,7 +383,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
             elif op == _TOTAL_REAL:
                 real[top] = work.real[depth + 1, a]
                 null[top] = b >= 0 and work.whole[depth + 1, b] == 0
-            else:
+            else:  # DISTINCT
                 whole[top] = count_distinct(a, label, row, depth, work, conditions)
         elif op >= 80:  # control
             if op == _JUMP:
@@ -502,7 +497,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                     null[left] = True
                 elif op == _DIVIDE_REAL:
                     real[left] = real[left] / real[right]
-                else:
+                else:  # MODULO_REAL
                     real[left] = np.fmod(real[left], real[right])
                 continue
             x, y = whole[left], whole[right]
@@ -524,7 +519,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                 continue
             elif op == _DIVIDE:
                 value, bad = divide_whole(x, y)
-            else:
+            else:  # MODULO
                 value, bad = modulo_whole(x, y)
             if a > 0 and (bad or not fits(value, a)):
                 return OVERFLOW

@@ -159,8 +159,8 @@ class _Lowering:
 
     def column(self, operand: Expr) -> int:
         kind = self.input_type(operand)
-        if t.is_map(kind):
-            self.refuse(operand, "a map")
+        if t.is_nested(kind):
+            self.refuse(operand, "an array, struct or map")
         use = ColumnUse(operand, kind, store_of(kind))
         if use not in self.columns:
             self.columns.append(use)

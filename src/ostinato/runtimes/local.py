@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.binding import bind
-from ostinato.planning.plan import MatchPlan, make_plan, slot_name
+from ostinato.planning.plan import MATCHED, MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import Prepared, prepare
@@ -18,7 +18,7 @@ from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.worker import MATCHED, Batch, OutputRows, Worker
+from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
 
 
 def match(

@@ -23,19 +23,20 @@ from ostinato.language.binding import bind
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import quote, render_expression
-from ostinato.planning.plan import PREFIX, MatchPlan, make_plan, slot_name
+from ostinato.planning.plan import ERROR, MATCHED, PREFIX, MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Case, Cast, Column, Expr, span_of
+from ostinato.query.expressions import Case, Cast, Column, Expr, Navigation, span_of
 from ostinato.query.match_recognize import MatchRecognize, Output
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.size import estimated_bytes
-from ostinato.runtimes.spark.task import BITS_PER_COLUMN, ERROR, SparkTask, bits_name
+from ostinato.runtimes.spark.task import BITS_PER_COLUMN, SparkTask, bits_name
 from ostinato.runtimes.spark.types import arrow_type, spark_type
-from ostinato.runtimes.task.worker import MATCHED
 
 SortBy = Literal["auto", "worker", "spark"]
 MEMORY_BUDGET_BYTES = 1 << 30
+_RAISES = f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END"
+"""The condition that all rows fulfil, except one that carries an error: that one is raised."""
 _ROW = f"{PREFIX}row"
 """A column to ship where a query needs none: rows still have to be counted."""
 
@@ -82,11 +83,11 @@ def session_settings(df: DataFrame) -> Settings:
     conf = df.sparkSession.conf
 
     def is_on(name: str) -> bool:
-        return str(conf.get(name, "false")).lower() == "true"
+        return str(conf.get(name)).lower() == "true"  # asked with a default, Spark answers that, not its own
 
     return Settings(
         ansi=is_on("spark.sql.ansi.enabled"),
-        timezone=str(conf.get("spark.sql.session.timeZone", "UTC")),
+        timezone=str(conf.get("spark.sql.session.timeZone")),
         double_quoted_identifiers=is_on("spark.sql.ansi.doubleQuotedIdentifiers"),
         case_sensitive=is_on("spark.sql.caseSensitive"),
     )
@@ -117,8 +118,10 @@ class _BatchQuery:
         self.options = options
         self.settings = settings
         self.column_types = {field.name: field.dataType for field in df.schema.fields}
-        self.input_types = self._types([item.expr for item in plan.inputs])
-        self.condition_types = self._types(plan.row_conditions)
+        self.types = self._types([*(item.expr for item in plan.inputs), *plan.row_conditions])
+        self.condition_types = [self.types[condition] for condition in plan.row_conditions]
+        for name in (*self.bound.partition_by, *(key.column for key in self.bound.order_by)):
+            self._arrow(self.column_types[name], name)
         with speaking_of(self.bound.clause.text):
             for condition, kind in zip(plan.row_conditions, self.condition_types, strict=True):
                 check_condition(self._arrow(kind, "a condition"), span_of(condition))
@@ -129,7 +132,7 @@ class _BatchQuery:
         shipped = self._shipped()
         # Under names of our own: mapInArrow can't take names with dots.
         travels = {name: f"{PREFIX}c{i}" for i, name in enumerate(shipped)}
-        df = self.df.select(*(column.alias(travels[name]) for name, column in shipped.items()))
+        df = self.df.selectExpr(*(f"{text} AS {travels[name]}" for name, text in shipped.items()))
         df = df.repartition(*(self._key_expression(name, travels) for name in keys)) if keys else df.repartition(1)
         if by_spark:
             df = df.sortWithinPartitions(*(F.col(travels[name]) for name in keys), *self._order(travels))
@@ -137,30 +140,32 @@ class _BatchQuery:
         schema = self._worker_schema(typed)
         arrow = pa.schema([pa.field(f.name, self._arrow(f.dataType, f.name)) for f in schema.fields])
         found = df.mapInArrow(SparkTask(typed, tuple(shipped), arrow, by_spark), schema)
-        checked = found.where(
-            F.expr(f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END")
-        )
-        return self._measured(checked)
+        return self._measured(found.where(_RAISES))
 
     # --- types ---
 
-    def _types(self, exprs: Sequence[Expr]) -> list[s.DataType]:
+    def _types(self, exprs: Sequence[Expr]) -> dict[Expr, s.DataType]:
         """What Spark makes of expressions over one row. Only analysis; the first that fails is reported as ours."""
-        if not exprs:
-            return []
+        known: dict[Expr, s.DataType] = {
+            expr: self.column_types[expr.name] for expr in exprs if isinstance(expr, Column)
+        }
+        asked = [expr for expr in dict.fromkeys(exprs) if expr not in known]
+        if not asked:
+            return known
         with without_error_log():
             try:
-                columns = [F.expr(render_expression(expr)).alias(f"c{i}") for i, expr in enumerate(exprs)]
-                return [field.dataType for field in self.df.select(*columns).schema.fields]
+                texts = (f"{render_expression(expr)} AS c{i}" for i, expr in enumerate(asked))
+                fields = self.df.selectExpr(*texts).schema.fields
             except (AnalysisException, ParseException):
-                for expr in exprs:
+                for expr in asked:
                     self._try(self.df, expr, expr)
                 raise
+        return known | {expr: field.dataType for expr, field in zip(asked, fields, strict=True)}
 
     def _try(self, df: DataFrame, expr: Expr, written: Expr) -> None:
         """Raises our error if it is this expression that Spark refuses."""
         try:
-            _ = df.select(F.expr(render_expression(expr))).schema
+            _ = df.selectExpr(render_expression(expr)).schema
         except (AnalysisException, ParseException) as error:
             raise refusal(error, written, self.bound.clause.text) from None
 
@@ -168,10 +173,11 @@ class _BatchQuery:
         return arrow_type(kind, self.settings.timezone, name)
 
     def _typed(self) -> TypedPlan:
-        inputs = {item.expr: kind for item, kind in zip(self.plan.inputs, self.input_types, strict=True)}
         return type_plan(
             self.plan,
-            lambda expr: self._arrow(inputs[expr], render_expression(expr)),
+            lambda expr: self._arrow(
+                self.types[expr], expr.name if isinstance(expr, Column) else render_expression(expr)
+            ),
             lambda name: self._arrow(self.column_types[name], name),
             self.settings,
             self.options.limits,
@@ -179,26 +185,25 @@ class _BatchQuery:
 
     # --- before matching ---
 
-    def _shipped(self) -> dict[str, SparkColumn]:
-        """Keys, order columns, inputs and packed row conditions: nothing else travels."""
+    def _shipped(self) -> dict[str, str]:
+        """Keys, order columns, inputs and packed row conditions, each with its SQL: nothing else travels."""
         names = dict.fromkeys((*self.bound.partition_by, *(key.column for key in self.bound.order_by)))
-        columns = {name: F.col(quote(name)) for name in names}
+        columns = {name: quote(name) for name in names}
         for item in self.plan.inputs:
-            columns[item.name] = F.expr(render_expression(item.expr))
+            columns[item.name] = render_expression(item.expr)
         conditions = [
             Cast(condition, "BOOLEAN") if isinstance(kind, s.NullType) else condition
             for condition, kind in zip(self.plan.row_conditions, self.condition_types, strict=True)
         ]
         for start in range(0, len(conditions), BITS_PER_COLUMN):
             packed = _packed(conditions[start : start + BITS_PER_COLUMN])
-            columns[bits_name(start // BITS_PER_COLUMN)] = F.expr(packed)
-        return columns or {_ROW: F.lit(1)}
+            columns[bits_name(start // BITS_PER_COLUMN)] = packed
+        return columns or {_ROW: "1"}
 
-    def _key_expression(self, name: str, travels: dict[str, str]) -> SparkColumn:
-        column = F.col(travels[name])
+    def _key_expression(self, name: str, travels: dict[str, str]) -> SparkColumn | str:
         if isinstance(self.column_types[name], s.FloatType | s.DoubleType):
-            return column + F.lit(0.0)  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
-        return column
+            return F.expr(f"{travels[name]} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
+        return travels[name]
 
     def _order(self, travels: dict[str, str]) -> list[SparkColumn]:
         order = []
@@ -215,7 +220,7 @@ class _BatchQuery:
             return self.options.sort == "spark"
         partitions = 1
         if self.bound.partition_by:
-            partitions = int(str(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200")))
+            partitions = int(str(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
         size = estimated_bytes(self.df)
         return size is not None and size > self.options.memory_budget * partitions
 
@@ -223,21 +228,27 @@ class _BatchQuery:
 
     def _worker_schema(self, typed: TypedPlan) -> s.StructType:
         fields = [s.StructField(name, self.column_types[name]) for name in self.plan.shown]
-        fields += [s.StructField(slot_name(i), spark_type(kind)) for i, kind in enumerate(typed.slot_types)]
+        for i, (slot, kind) in enumerate(zip(self.plan.slots, typed.slot_types, strict=True)):
+            fields.append(s.StructField(slot_name(i), self._slot_type(slot, kind)))
         if self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED:
             fields.append(s.StructField(MATCHED, s.BooleanType()))
         return s.StructType([*fields, s.StructField(ERROR, s.StringType())])
 
+    def _slot_type(self, slot: Expr, kind: pa.DataType) -> s.DataType:
+        """A value of one row keeps Spark's own type, which says more than Arrow's: INTERVAL HOUR."""
+        known = self.types.get(slot.operand) if isinstance(slot, Navigation) else None
+        return spark_type(kind) if known is None else known
+
     def _measured(self, found: DataFrame) -> DataFrame:
         """The output columns in the standard's order, measures evaluated by Spark around what matching gave."""
         shows_unmatched = self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
-        columns = {name: F.col(quote(name)) for name in self.plan.shown}
+        columns = {name: quote(name) for name in self.plan.shown}
         for measure, expr in zip(self.bound.measures, self.plan.outer, strict=True):
             measured = Case(None, ((Column(MATCHED), expr),), None) if shows_unmatched else expr
-            columns[measure.name] = F.expr(render_expression(measured)).alias(measure.name)
+            columns[measure.name] = f"{render_expression(measured)} AS {quote(measure.name)}"
         with without_error_log():
             try:
-                result = found.select(*(columns[name] for name in self.bound.output_names))
+                result = found.selectExpr(*(columns[name] for name in self.bound.output_names))
                 _ = result.schema  # Connect analyses late: let errors show here
             except (AnalysisException, ParseException):
                 for measure, expr in zip(self.bound.clause.measures, self.plan.outer, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from weakref import WeakKeyDictionary
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -11,13 +12,19 @@ _UNITS = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50, "EiB": 
 _SIZE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) ([KMGTPE]?i?B)")
 
 
+_known: WeakKeyDictionary[DataFrame, int | None] = WeakKeyDictionary()
+"""Sizes already asked for: many queries over one DataFrame ask once."""
+
+
 def estimated_bytes(df: DataFrame) -> int | None:
     """The size of the whole DataFrame in bytes, or None when Spark has no idea."""
-    try:
-        rows = df.sparkSession.sql("EXPLAIN COST SELECT * FROM {input}", input=df).collect()
-    except PySparkException:
-        return None
-    return parse_size(rows[0][0])
+    if df not in _known:
+        try:
+            rows = df.sparkSession.sql("EXPLAIN COST SELECT * FROM {input}", input=df).collect()
+            _known[df] = parse_size(rows[0][0])
+        except PySparkException:
+            _known[df] = None
+    return _known[df]
 
 
 def parse_size(explained: str) -> int | None:

@@ -71,6 +71,8 @@ class _Answerer:
 
     def answer(self, text: str, args: Args) -> DataFrame:
         statement = read_statement(text)
+        if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... ): the clause is the answer
+            return self._matches(statement, statement.clauses[0], args)
         pieces: list[tuple[Span, str]] = []
         frames: dict[str, DataFrame] = {}
         for i, clause in enumerate(statement.clauses):

@@ -24,10 +24,18 @@ _SIMPLE: tuple[tuple[type[s.DataType], pa.DataType], ...] = (
     (s.DayTimeIntervalType, pa.duration("us")),
     (s.NullType, pa.null()),
 )
+_BINARY = "UTF8_BINARY"
+"""The collation of strings that have none written."""
 
 
 def arrow_type(kind: s.DataType, timezone: str, column: str) -> pa.DataType:
     """The Arrow type in which a column of a Spark type reaches Python; UNSUPPORTED_TYPE for those that can't."""
+    if isinstance(kind, s.StringType) and kind.collation != _BINARY:
+        raise QueryError(
+            "UNSUPPORTED_TYPE",
+            f"'{column}' is of type {kind.simpleString()}, and values are compared byte by byte here",
+            hint=f"write COLLATE {_BINARY} in a sub-query that feeds the clause, or leave it out there",
+        )
     for spark, arrow in _SIMPLE:
         if isinstance(kind, spark):
             return arrow

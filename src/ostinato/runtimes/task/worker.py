@@ -17,7 +17,7 @@ from ostinato.matching.compiled import search_for
 from ostinato.matching.engine import ALWAYS, OverRun, SortedRows, Task, match_by_search, match_by_shifts
 from ostinato.matching.search import no_update, search_in_python
 from ostinato.matching.symbols import Mask
-from ostinato.planning.plan import NONE, PREFIX, slot_name
+from ostinato.planning.plan import MATCHED, NONE, slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.predicates.evaluate import Prepared, evaluate, prepare
 from ostinato.predicates.run_columns import tie_to_columns
@@ -27,9 +27,6 @@ from ostinato.results.matches import Frames, Matches, all_rows_frames, one_row_f
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.general import GeneralConditionCheck
 from ostinato.runtimes.task.slots import SlotReader
-
-MATCHED = f"{PREFIX}matched"
-"""The output column that tells rows of matches from unmatched ones, where both are shown."""
 
 
 @dataclass(frozen=True, slots=True)

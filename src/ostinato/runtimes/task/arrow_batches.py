@@ -1,0 +1,101 @@
+"""Arrow batches of whole keys in, Arrow batches of output rows out: the worker as a stream of batches sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.errors import MatchError, OstinatoError, carried
+from ostinato.events.ordering import group_numbers
+from ostinato.planning.plan import ERROR
+from ostinato.planning.typed import TypedPlan
+from ostinato.runtimes.local import one_array
+from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
+
+ROWS_PER_STEP = 1 << 18
+"""Sorted input is matched in steps of about so many rows; a key is never cut."""
+ROWS_PER_BATCH = 1 << 16
+
+
+def match_batches(
+    typed: TypedPlan,
+    batches: Iterator[pa.RecordBatch],
+    names: Sequence[str],
+    conditions: Sequence[tuple[str, int]],
+    output: pa.Schema,
+    *,
+    sorted_by_key: bool,
+    rows_per_step: int = ROWS_PER_STEP,
+) -> Iterator[pa.RecordBatch]:
+    """`names` are those of the arriving columns; `conditions` say in which column and bit each row condition is.
+
+    An error of ours ends the output as a row that carries it in the column ERROR.
+    """
+    keys = typed.plan.bound.partition_by
+    try:
+        worker = Worker(typed)
+        named = (batch.rename_columns(list(names)) for batch in batches)
+        for table in _steps(named, keys, sorted_by_key, rows_per_step):
+            yield from _batches(worker.run(_batch(table, conditions)), output)
+    except OstinatoError as error:
+        yield _failure(error, output)
+
+
+def _steps(
+    batches: Iterator[pa.RecordBatch], keys: Sequence[str], sorted_by_key: bool, rows_per_step: int
+) -> Iterator[pa.Table]:
+    """Tables of whole keys. Unsorted input is one; sorted input is cut between keys."""
+    waiting: list[pa.RecordBatch] = []
+    rows, enough = 0, rows_per_step
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if sorted_by_key and rows >= enough:
+            table = pa.Table.from_batches(waiting)
+            last = _start_of_last_key(table, keys)
+            if last > 0:
+                yield table.slice(0, last)
+                table = table.slice(last)
+            waiting, rows = table.to_batches(), table.num_rows
+            enough = max(rows_per_step, 2 * rows)  # a large key: look again when it has doubled
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _start_of_last_key(table: pa.Table, keys: Sequence[str]) -> int:
+    numbers = group_numbers(table.num_rows, [one_array(table.column(name)) for name in keys])
+    others = np.flatnonzero(numbers != numbers[-1])
+    return int(others[-1]) + 1 if len(others) else 0
+
+
+def _batch(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
+    arrays = {name: one_array(table.column(name)) for name in table.column_names}
+    masks = []
+    for name, bit in conditions:
+        bits = arrays[name].to_numpy(zero_copy_only=False)
+        masks.append((bits >> np.int64(bit) & 1).astype(np.bool_))
+    return Batch(table.num_rows, arrays, masks)
+
+
+def _batches(found: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
+    if not found.count:
+        return
+    arrays = []
+    for field in output:
+        array = pa.nulls(found.count, field.type) if field.name == ERROR else found.arrays[field.name]
+        arrays.append(array if array.type == field.type else array.cast(field.type))
+    whole = pa.RecordBatch.from_arrays(arrays, schema=output)
+    for start in range(0, found.count, ROWS_PER_BATCH):
+        yield whole.slice(start, ROWS_PER_BATCH)
+
+
+def _failure(error: OstinatoError, output: pa.Schema) -> pa.RecordBatch:
+    """One row that carries the error; Spark raises it when it reads the row."""
+    if not isinstance(error, MatchError):
+        error = MatchError(error.code, error.message, hint=error.hint)
+    arrays = [
+        pa.array([carried(error)], field.type) if field.name == ERROR else pa.nulls(1, field.type) for field in output
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=output)

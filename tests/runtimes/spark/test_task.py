@@ -1,0 +1,175 @@
+"""What a Spark task does with Arrow batches, in this process: steps of whole keys, batches out, errors as rows."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.errors import unwrap
+from ostinato.language.binding import bind
+from ostinato.language.match_recognize import parse_clause
+from ostinato.planning.plan import ERROR, make_plan, slot_name
+from ostinato.planning.typed import Limits, type_plan
+from ostinato.predicates.types import Settings
+from ostinato.query.expressions import Column
+from ostinato.runtimes.spark.task import BITS_PER_COLUMN, SparkTask, bits_name
+from ostinato.runtimes.task import arrow_batches
+
+ROWS = pa.table({"k": ["a", "a", "a", "b", None, None], "id": [1, 2, 3, 4, 5, 6], "v": [5, 4, 6, 7, 2, 1]})
+FALLS = "PARTITION BY k ORDER BY id MEASURES FIRST(id) AS f, LAST(id) AS l PATTERN (A B+) DEFINE B AS v < PREV(v)"
+
+
+def spark_task(clause: str, schema: pa.Schema, *, by_spark: bool, limits: Limits = Limits()) -> SparkTask:
+    """The task of a clause whose row expressions are columns or conditions on `v` that the test packs itself."""
+    types = {field.name: field.type for field in schema}
+    plan = make_plan(bind(parse_clause(clause), schema.names))
+    assert all(isinstance(item.expr, Column) for item in plan.inputs)
+    typed = type_plan(plan, lambda expr: types[expr.name], types.__getitem__, Settings(), limits)  # type: ignore[attr-defined]
+    keys = (*plan.bound.partition_by, *(key.column for key in plan.bound.order_by))
+    shipped = tuple(dict.fromkeys((*keys, *(item.name for item in plan.inputs))))
+    shipped += tuple(bits_name(i) for i in range(-(-len(plan.row_conditions) // BITS_PER_COLUMN)))
+    fields = [pa.field(name, types[name]) for name in plan.shown]
+    fields += [pa.field(slot_name(i), kind) for i, kind in enumerate(typed.slot_types)]
+    return SparkTask(typed, shipped, pa.schema([*fields, pa.field(ERROR, pa.string())]), by_spark)
+
+
+def arriving(task: SparkTask, table: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
+    """The table as Spark hands it over: shipped columns only, under other names, in small batches."""
+    shipped = table.select(list(task.shipped)).rename_columns([f"__ost_c{i}" for i in range(len(task.shipped))])
+    return iter(shipped.to_batches(max_chunksize=size))
+
+
+def answer(task: SparkTask, table: pa.Table, size: int, rows_per_step: int | None = None) -> list[tuple[object, ...]]:
+    batches = arriving(task, table, size)
+    if rows_per_step is None:
+        output = task(batches)
+    else:
+        by_spark = task.sorted_by_spark
+        output = arrow_batches.match_batches(
+            task.typed, batches, task.shipped, [], task.output, sorted_by_key=by_spark, rows_per_step=rows_per_step
+        )
+    found = [tuple(row.values()) for batch in output for row in batch.to_pylist()]
+    assert all(row[-1] is None for row in found), found
+    return sorted((row[:-1] for row in found), key=repr)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 100])
+@pytest.mark.parametrize("rows_per_step", [1, 3, 1000])
+def test_rows_are_those_of_one_table_however_they_arrive(size: int, rows_per_step: int) -> None:
+    expected = [("a", 1, 2), (None, 5, 6)]
+    assert answer(spark_task(FALLS, ROWS.schema, by_spark=True), ROWS, size, rows_per_step) == expected
+    mixed = ROWS.take([5, 0, 3, 2, 4, 1])
+    assert answer(spark_task(FALLS, ROWS.schema, by_spark=False), mixed, size, rows_per_step) == expected
+
+
+def steps(
+    table: pa.Table, size: int, rows_per_step: int, *, keys: tuple[str, ...] = ("k",), by_spark: bool = True
+) -> list[list[object]]:
+    """The keys of the rows of each step."""
+    found = arrow_batches._steps(iter(table.to_batches(max_chunksize=size)), keys, by_spark, rows_per_step)
+    return [step.column("k").to_pylist() for step in found]
+
+
+def test_sorted_input_is_cut_between_keys() -> None:
+    assert steps(ROWS, 1, 2) == [["a", "a", "a"], ["b"], [None, None]]
+    assert steps(ROWS, 100, 2) == [["a", "a", "a", "b"], [None, None]]
+
+
+def test_unsorted_input_is_one_step() -> None:
+    assert len(steps(ROWS, 1, 2, by_spark=False)) == 1
+
+
+def test_a_large_key_is_looked_at_when_it_has_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    looked = arrow_batches._start_of_last_key
+    monkeypatch.setattr(
+        arrow_batches, "_start_of_last_key", lambda table, keys: looks.append(table.num_rows) or looked(table, keys)
+    )
+    one_key = pa.table({"k": ["a"] * 100})
+    assert [len(step) for step in steps(one_key, 1, 4)] == [100]
+    assert looks == [4, 8, 16, 32, 64]
+
+
+def test_keys_equal_for_spark_are_not_cut() -> None:
+    keys = [None, None, -0.0, 0.0, -0.0, 1.0, float("nan"), float("nan")]
+    assert [len(step) for step in steps(pa.table({"k": keys}), 1, 1)] == [2, 3, 1, 2]
+    several = pa.table({"k": keys, "j": [1, 1, 1, 1, 2, 2, 2, 3]})
+    assert [len(step) for step in steps(several, 1, 1, keys=("k", "j"))] == [2, 3, 1, 1, 1]
+
+
+def test_without_a_key_everything_is_one_step() -> None:
+    assert len(steps(ROWS, 1, 1, keys=())) == 1
+
+
+@pytest.mark.parametrize("by_spark", [True, False])
+def test_no_rows_no_batches(by_spark: bool) -> None:
+    task = spark_task(FALLS, ROWS.schema, by_spark=by_spark)
+    assert list(task(iter(()))) == []
+    empty = pa.RecordBatch.from_pylist([], schema=ROWS.select(list(task.shipped)).schema)
+    assert list(task(iter([empty]))) == []
+
+
+def test_output_comes_in_batches_of_bounded_size() -> None:
+    count = arrow_batches.ROWS_PER_BATCH + 5
+    table = pa.table({"k": ["a"] * count, "id": np.arange(count), "v": np.zeros(count, np.int64)})
+    clause = "PARTITION BY k ORDER BY id ALL ROWS PER MATCH PATTERN (A+)"
+    batches = list(spark_task(clause, table.schema, by_spark=False)(arriving_whole(clause, table)))
+    assert [batch.num_rows for batch in batches] == [arrow_batches.ROWS_PER_BATCH, 5]
+    assert pa.Table.from_batches(batches).column("id").to_pylist() == list(range(count))
+
+
+def arriving_whole(clause: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    return arriving(spark_task(clause, table.schema, by_spark=False), table, table.num_rows)
+
+
+def test_conditions_are_read_from_their_bits() -> None:
+    """130 conditions take three columns; row i fulfils condition i alone."""
+    count = 130
+    variables = [f"V{i}" for i in range(count)]
+    clause = (
+        f"ORDER BY id MEASURES FIRST(id) AS f, count(*) AS n PATTERN ({' '.join(variables)}) "
+        f"DEFINE {', '.join(f'{name} AS v = {i}' for i, name in enumerate(variables))}"
+    )
+    schema = pa.schema([("id", pa.int64()), ("v", pa.int64())])
+    task = spark_task(clause, schema, by_spark=False)
+    bits = {
+        bits_name(column): [1 << (i % BITS_PER_COLUMN) if i // BITS_PER_COLUMN == column else 0 for i in range(count)]
+        for column in range(3)
+    }
+    table = pa.table({"id": list(range(count)), **bits})
+    assert answer(task, table, 7) == [(0, 130)]
+    table = table.set_column(1, bits_name(0), pa.array([0] * count))
+    assert answer(task, table, 7) == []
+
+
+def test_an_error_is_one_row_behind_what_was_found() -> None:
+    clause = (
+        "PARTITION BY k ORDER BY id MEASURES count(*) AS n AFTER MATCH SKIP TO B PATTERN (A B?) DEFINE B AS v < PREV(v)"
+    )
+    task = spark_task(clause, ROWS.schema, by_spark=False)
+    (batch,) = task(arriving(task, ROWS, 100))
+    (row,) = batch.to_pylist()
+    assert row.pop(ERROR).startswith("SKIP_TARGET_MISSING: ")
+    assert set(row.values()) == {None}
+    assert batch.schema == task.output
+    error = unwrap(RuntimeError(batch.column(ERROR)[0].as_py()))
+    assert isinstance(error, ost.MatchError)
+    assert "k = 'b'" in error.message or "k = 'a'" in error.message
+
+
+def test_other_exceptions_are_not_hidden() -> None:
+    task = spark_task(FALLS, ROWS.schema, by_spark=False)
+    with pytest.raises(ValueError, match="names"):
+        list(task(iter([pa.record_batch({"other": [1]})])))
+
+
+def test_the_task_survives_pickling() -> None:
+    task = spark_task(FALLS, ROWS.schema, by_spark=True)
+    again = pickle.loads(pickle.dumps(task))
+    assert again.shipped == task.shipped
+    assert answer(again, ROWS, 2) == answer(task, ROWS, 2)
