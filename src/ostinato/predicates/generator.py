@@ -14,7 +14,7 @@ import numpy as np
 
 from ostinato.kernel_cache import inline_kernel
 from ostinato.predicates import interpreter as rt
-from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, Keep, Op, Total
+from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, REAL_COMPARISON, Keep, Op, Total
 from ostinato.predicates.run_program import RunProgram
 
 _NAMESPACE: dict[str, Any] = {
@@ -179,10 +179,22 @@ class _Source:
             elif op == Op.POP:
                 top -= 1
                 at += 1
+            elif op in (Op.COMPARE_WHOLE, Op.COMPARE_REAL):
+                top = self._fused(Op(op), (a, b, c), self.program.code[at + 1], top)
+                at += 2
             else:
                 top = self._instruction(Op(op), a, b, c, top)
                 at += 1
         return top
+
+    def _fused(self, op: Op, one: tuple[int, int, int], two: tuple[int, int, int, int], top: int) -> int:
+        load = Op.LOAD_REAL if op == Op.COMPARE_REAL else Op.LOAD_WHOLE
+        compare, column, register = one
+        shift, *other = two
+        self._push(load, column, register, shift, top)
+        self._push(load, other[0], other[1], other[2], top + 1)
+        self._compare(REAL_COMPARISON[compare] if op == Op.COMPARE_REAL else Op(compare), top, top + 1)
+        return top + 1
 
     def _branch(self, at: int, miss: int, top: int) -> tuple[int, int]:
         """JUMP_UNLESS_TRUE miss; value; JUMP end; miss: other; end: -- as if/else."""

@@ -60,6 +60,8 @@ _REAL = int(Op.REAL)
 _TEXT = int(Op.TEXT)
 _NULL = int(Op.NULL)
 _LOAD_WHOLE = int(Op.LOAD_WHOLE)
+_COMPARE_WHOLE = int(Op.COMPARE_WHOLE)
+_COMPARE_REAL = int(Op.COMPARE_REAL)
 _LOAD_REAL = int(Op.LOAD_REAL)
 _PRESENT = int(Op.PRESENT)
 _LABEL = int(Op.LABEL)
@@ -352,7 +354,37 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
         if op < 20:  # push
             top += 1
             null[top] = False
-            if op == _LOAD_REAL or op == _LOAD_WHOLE:
+            if op >= _COMPARE_WHOLE:
+                one = target_row(c, code[at, 0], row, depth, key_first, key_end, work)
+                two = target_row(code[at, 2], code[at, 3], row, depth, key_first, key_end, work)
+                other = code[at, 1]
+                at += 1
+                missing = one < 0 or not is_valid(conditions, b, one)
+                missing_other = two < 0 or not is_valid(conditions, other, two)
+                holds = False
+                if missing or missing_other:
+                    null[top] = a != _SAME
+                    holds = missing and missing_other
+                elif op == _COMPARE_REAL:
+                    x_real = conditions.real[conditions.place[b], one]
+                    y_real = conditions.real[conditions.place[other], two]
+                    if a == _LESS:
+                        holds = real_less(x_real, y_real)
+                    elif a == _LESS_EQUAL:
+                        holds = not real_less(y_real, x_real)
+                    else:
+                        holds = real_equal(x_real, y_real)
+                else:
+                    x_whole = conditions.whole[conditions.place[b], one]
+                    y_whole = conditions.whole[conditions.place[other], two]
+                    if a == _LESS:
+                        holds = x_whole < y_whole
+                    elif a == _LESS_EQUAL:
+                        holds = x_whole <= y_whole
+                    else:
+                        holds = x_whole == y_whole
+                whole[top] = 1 if holds else 0
+            elif op == _LOAD_REAL or op == _LOAD_WHOLE:
                 source = target_row(b, c, row, depth, key_first, key_end, work)
                 if source < 0 or not is_valid(conditions, a, source):
                     null[top] = True

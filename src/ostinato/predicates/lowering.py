@@ -14,7 +14,7 @@ from ostinato.predicates import types as t
 from ostinato.predicates.aggregate_types import aggregate_type
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.literals import literal_value
-from ostinato.predicates.opcodes import HERE, MATH_FUNCTIONS, MAX_STACK, Keep, Op, Total
+from ostinato.predicates.opcodes import HERE, MATH_FUNCTIONS, MAX_STACK, REAL_COMPARISON, Keep, Op, Total
 from ostinato.predicates.run_program import Accumulator, ColumnUse, Register, RunProgram
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import (
@@ -39,12 +39,6 @@ InputType = Callable[[Expr], pa.DataType]
 """The type of an expression over one row."""
 
 _COMPARE = {"<": Op.LESS, "<=": Op.LESS_EQUAL, "=": Op.EQUAL, "<=>": Op.SAME}
-_COMPARE_REAL = {
-    Op.LESS: Op.LESS_REAL,
-    Op.LESS_EQUAL: Op.LESS_EQUAL_REAL,
-    Op.EQUAL: Op.EQUAL_REAL,
-    Op.SAME: Op.SAME_REAL,
-}
 _ARITHMETIC = {"+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "%": Op.MODULO, "mod": Op.MODULO, "div": Op.DIVIDE}
 _ARITHMETIC_REAL = {
     "+": Op.ADD_REAL,
@@ -422,9 +416,24 @@ class _Lowering:
         wanted = t.common_type(*kinds, self.settings, comparing=True)
         if wanted is None or (t.STRING in kinds and wanted != t.STRING and not self.string_literal(left, right)):
             self.refuse(expr, f"a comparison of {t.spark_name(kinds[0])} with {t.spark_name(kinds[1])}")
+        loads = self.load(left, wanted), self.load(right, wanted)
+        if loads[0] is not None and loads[1] is not None:
+            fused = Op.COMPARE_REAL if t.is_float(wanted) else Op.COMPARE_WHOLE
+            self.put(fused, int(op), *loads[0][:2], grows=1)
+            self.code.append((loads[0][2], *loads[1]))
+            return
         self.emit_as(left, wanted)
         self.emit_as(right, wanted)
-        self.put(_COMPARE_REAL[op] if t.is_float(wanted) else op, grows=-1)
+        self.put(REAL_COMPARISON[op] if t.is_float(wanted) else op, grows=-1)
+
+    def load(self, expr: Expr, wanted: pa.DataType) -> tuple[int, int, int] | None:
+        """Column, register and shift of an operand that is read as it is."""
+        plain = isinstance(expr, Navigation) and not any(
+            isinstance(node, Literal | RowClassifier | MatchNumber) for node in walk(expr.operand)
+        )
+        if not plain or not isinstance(expr, Navigation) or self.type_of(expr) != wanted:
+            return None
+        return self.column(expr.operand), self.row_register(expr), expr.shift
 
     def string_literal(self, *sides: Expr) -> bool:
         return all(isinstance(side, Literal) or self.type_of(side) != t.STRING for side in sides)

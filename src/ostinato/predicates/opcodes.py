@@ -23,6 +23,10 @@ class Op(IntEnum):
     TOTAL_WHOLE = 9  # a: accumulator, b: the accumulator that counts its values, or -1: never NULL
     TOTAL_REAL = 10
     DISTINCT = 11  # a: place in the accumulator table: count of distinct values so far
+    # Two loads and their comparison in one: a: which comparison, b: column, c: register; the next instruction's four
+    # integers are the shift, then column, register and shift of the other side.
+    COMPARE_WHOLE = 12
+    COMPARE_REAL = 13
     # convert
     TO_REAL = 20  # a: decimal scale
     TO_FLOAT = 21  # round to float32
@@ -70,6 +74,14 @@ class Op(IntEnum):
     JUMP_UNLESS_NULL = 84
     POP = 85
 
+
+REAL_COMPARISON = {
+    Op.LESS: Op.LESS_REAL,
+    Op.LESS_EQUAL: Op.LESS_EQUAL_REAL,
+    Op.EQUAL: Op.EQUAL_REAL,
+    Op.SAME: Op.SAME_REAL,
+}
+"""The same comparison of real numbers."""
 
 HERE = -1
 """In place of a register: the row being tried."""

@@ -28,6 +28,7 @@ class SortedColumns:
         self.ordered = ordered
         self.count = int(ordered.key_at[-1])
         self._vectors: dict[Expr, Vector] = {}
+        self._shifted: dict[Navigation, Vector] = {}
         self._edges: dict[int, NDArray[np.bool_]] = {}
 
     def vector(self, expr: Expr) -> Vector:
@@ -59,10 +60,14 @@ class SortedColumns:
 
     def shifted(self, navigation: Navigation) -> Vector:
         """The operand at a fixed distance from each row; NULL beyond the partition."""
-        vector, shift = self.vector(navigation.operand), navigation.shift
-        if shift == 0:
-            return vector
-        vector = vector.expanded(self.count)
+        if navigation.shift == 0:
+            return self.vector(navigation.operand)
+        if navigation not in self._shifted:
+            self._shifted[navigation] = self._moved(navigation)
+        return self._shifted[navigation]
+
+    def _moved(self, navigation: Navigation) -> Vector:
+        vector, shift = self.vector(navigation.operand).expanded(self.count), navigation.shift
         inside = self._inside(shift)
         valid = inside if vector.valid is None else inside & _moved(vector.valid, shift)
         if isinstance(vector.values, np.ndarray):

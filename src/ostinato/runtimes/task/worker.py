@@ -19,13 +19,14 @@ from ostinato.matching.search import no_update, search_in_python
 from ostinato.matching.symbols import Mask
 from ostinato.planning.plan import MATCHED, NONE, slot_name
 from ostinato.planning.typed import TypedPlan
-from ostinato.predicates.evaluate import Prepared, evaluate, prepare
+from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.run_columns import tie_to_columns
 from ostinato.query.expressions import Expr, Navigation
 from ostinato.query.match_recognize import Output
 from ostinato.results.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.general import GeneralConditionCheck
+from ostinato.runtimes.task.neighbours import NeighbourConditions
 from ostinato.runtimes.task.slots import SlotReader
 
 
@@ -54,9 +55,7 @@ class Worker:
         self.plan = typed.plan
         self.bound = typed.plan.bound
         self.task = _task(typed)
-        self._neighbours: list[Prepared] = [
-            prepare(condition, self._neighbour_type, typed.settings) for condition in self.plan.neighbour_conditions
-        ]
+        self._neighbours = NeighbourConditions(self.plan.neighbour_conditions, self._neighbour_type, typed.settings)
 
     def _neighbour_type(self, node: Expr) -> pa.DataType | None:
         if not isinstance(node, Navigation):
@@ -97,10 +96,7 @@ class Worker:
         masks = batch.row_masks
         if ordered.rows is not None:
             masks = [mask[ordered.rows] for mask in masks]
-        neighbours = [
-            condition.mask(lambda node: columns.shifted(node) if isinstance(node, Navigation) else None, columns.count)
-            for condition in self._neighbours
-        ]
+        neighbours = self._neighbours.masks(columns)
         combined, of_state = self._combined(masks, neighbours, columns)
         rows = SortedRows(ordered.key_at, self._time(columns))
         if self.plan.sequence is not None:
