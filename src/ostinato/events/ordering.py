@@ -59,7 +59,8 @@ def group_numbers(count: int, keys: Sequence[pa.Array]) -> NDArray[np.int64]:
     numbers = np.zeros(count, np.int64)
     for key in keys:
         if pa.types.is_floating(key.type):
-            key = pc.add(key, pa.scalar(0, key.type))  # -0.0 + 0.0 is 0.0
+            plain = pc.add(key, pa.scalar(0, key.type))  # -0.0 + 0.0 is 0.0
+            key = pc.if_else(pc.is_nan(key), pa.scalar(float("nan"), key.type), plain)  # NaN has many bit patterns
         codes = _codes(key)
         numbers = numbers * (int(codes.max()) + 1) + codes
         if len(keys) > 1:

@@ -49,21 +49,21 @@ def bind(clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool
     }
     unions = {subset.name: frozenset(subset.members) for subset in clause.subsets}
     bound = BoundClause(clause, tuple(columns), names.primary, partition, order, measures, conditions, unions)
-    _check_output_names(bound)
+    _check_output_names(bound, names)
     return bound
 
 
-def _check_output_names(bound: BoundClause) -> None:
+def _check_output_names(bound: BoundClause, names: _Names) -> None:
     seen: set[str] = set()
     for name in bound.output_names:
-        if name.lower() in seen:
+        if names.fold(name) in seen:
             raise QueryError(
                 "DUPLICATE_COLUMN",
                 f"two output columns are named '{name}'",
                 text=bound.clause.text,
                 hint="give the measure another name: ALL ROWS PER MATCH also shows the input's columns",
             )
-        seen.add(name.lower())
+        seen.add(names.fold(name))
 
 
 class _Names:
@@ -326,6 +326,13 @@ class _Binder:
                 f"the aggregate {call.name} isn't supported inside MATCH_RECOGNIZE",
                 call.span,
                 f"supported: {', '.join(sorted(vocabulary.AGGREGATE_ARGUMENTS))}",
+            )
+        if call.name in vocabulary.GENERATORS:
+            self.names.fail(
+                "UNSUPPORTED_FUNCTION",
+                f"{call.name} makes several rows of one; a measure is one value",
+                call.span,
+                "apply it to the clause's output",
             )
         if call.distinct:
             self.names.fail("INVALID_ARGUMENTS", f"DISTINCT goes with aggregates, not with {call.name}", call.span)

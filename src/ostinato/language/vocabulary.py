@@ -44,6 +44,11 @@ OTHER_AGGREGATES = frozenset(
 )
 """Aggregates of Spark that aren't supported here: refused by name, since as plain functions they'd mean nothing."""
 
+GENERATORS = frozenset(
+    "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split()
+)
+"""Functions that give several rows."""
+
 NONDETERMINISTIC = frozenset(
     """rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name randstr
     uniform""".split()

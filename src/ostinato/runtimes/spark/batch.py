@@ -26,7 +26,7 @@ from ostinato.language.render import quote, render_expression
 from ostinato.planning.plan import ERROR, MATCHED, PREFIX, MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Case, Cast, Column, Expr, Navigation, span_of
+from ostinato.query.expressions import Aggregate, Case, Cast, Column, Expr, Navigation, span_of
 from ostinato.query.match_recognize import MatchRecognize, Output
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.size import estimated_bytes
@@ -236,8 +236,12 @@ class _BatchQuery:
 
     def _slot_type(self, slot: Expr, kind: pa.DataType) -> s.DataType:
         """A value of one row keeps Spark's own type, which says more than Arrow's: INTERVAL HOUR."""
-        known = self.types.get(slot.operand) if isinstance(slot, Navigation) else None
-        return spark_type(kind) if known is None else known
+        match slot:
+            case Navigation(operand=operand) | Aggregate("min" | "max" | "min_by" | "max_by", (operand, *_)):
+                return self.types.get(operand) or spark_type(kind)
+            case Aggregate("array_agg", (operand,)) if operand in self.types:
+                return s.ArrayType(self.types[operand])
+        return spark_type(kind)
 
     def _measured(self, found: DataFrame) -> DataFrame:
         """The output columns in the standard's order, measures evaluated by Spark around what matching gave."""

@@ -1,0 +1,217 @@
+"""One clause on a DataFrame: keys, ties, batches and sorts. Whatever the plan, the rows are those of `ost.match`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import ostinato as ost
+
+COUNTS = "PARTITION BY k ORDER BY id MEASURES count(*) AS n, min(id) AS f, max(id) AS l PATTERN (A+)"
+
+
+def rows(found: DataFrame | pa.Table) -> list[tuple[Any, ...]]:
+    if isinstance(found, pa.Table):
+        return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
+    return sorted((tuple(row) for row in found.collect()), key=repr)
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    """A session whose Arrow batches are small, so that keys span them."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "3")
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "700")
+    return session
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sort", ["worker", "spark"])
+def test_null_nan_and_negative_zero_keys(session: SparkSession, sort: Any) -> None:
+    values = [0.0, -0.0, math.nan, -math.nan, None, 1.5]
+    data = [(i, values[i % 6]) for i in range(60)]
+    df = session.createDataFrame(data, "id int, k double").repartition(5)
+    found = rows(df.transform(ost.match_recognize(COUNTS, sort=sort)))
+    assert sorted(row[1:] for row in found) == [(10, 4, 58), (10, 5, 59), (20, 0, 55), (20, 2, 57)]
+    assert {repr(row[0]).lstrip("-") for row in found} == {"0.0", "nan", "None", "1.5"}
+
+
+@pytest.mark.parametrize("sort", ["worker", "spark"])
+def test_several_keys_with_nulls(session: SparkSession, sort: Any) -> None:
+    data = [(i, None if i % 2 else "a", None if i % 3 else i % 5) for i in range(60)]
+    df = session.createDataFrame(data, "id int, k string, j int")
+    clause = "PARTITION BY k, j ORDER BY id MEASURES count(*) AS n PATTERN (A+)"
+    wanted: dict[tuple[Any, Any], int] = {}
+    for _, k, j in data:
+        wanted[k, j] = wanted.get((k, j), 0) + 1
+    assert {row[:2]: row[2] for row in rows(df.transform(ost.match_recognize(clause, sort=sort)))} == wanted
+
+
+def test_keys_that_are_all_null(session: SparkSession) -> None:
+    df = session.range(100).selectExpr("id", "CAST(NULL AS INT) AS k")
+    assert rows(df.transform(ost.match_recognize(COUNTS))) == [(None, 100, 0, 99)]
+
+
+def test_an_empty_table(session: SparkSession) -> None:
+    df = session.createDataFrame([], "id int, k string")
+    for clause in (COUNTS, "ORDER BY id ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A*)"):
+        for sort in ("worker", "spark"):
+            assert df.transform(ost.match_recognize(clause, sort=sort)).collect() == []  # type: ignore[arg-type]
+
+
+def test_a_query_that_needs_no_column(session: SparkSession) -> None:
+    with pytest.warns(UserWarning, match="without ORDER BY"):
+        found = session.range(3000).transform(ost.match_recognize("MEASURES count(*) AS n PATTERN (A+)"))
+    assert rows(found) == [(3000,)]
+
+
+def test_skewed_keys(session: SparkSession) -> None:
+    """One key has most rows and spans many batches; a hundred have a few each and share them."""
+    df = session.range(9_000).selectExpr("id", "IF(id % 30 = 0, id % 100, -1) AS k")
+    found = rows(df.transform(ost.match_recognize(COUNTS)))
+    wanted = rows(df.groupBy("k").agg({"id": "count"}))
+    assert [(row[0], row[1]) for row in found] == wanted
+
+
+def test_many_result_rows(session: SparkSession) -> None:
+    df = session.range(70_000).repartition(3)
+    clause = "ORDER BY id MEASURES MATCH_NUMBER() AS m, PREV(id) AS p ALL ROWS PER MATCH PATTERN (A)"
+    found = df.transform(ost.match_recognize(clause))
+    assert found.where("m = id + 1 AND p <=> IF(id = 0, NULL, id - 1)").count() == 70_000
+
+
+# --- the same rows whatever the plan ----------------------------------------------------------------------------------
+
+RISE = "DEFINE UP AS v > PREV(v), DOWN AS v < PREV(v)"
+QUERIES = {
+    "shifts": (
+        "PARTITION BY k ORDER BY id MEASURES LAST(id) AS l, A.v + C.v AS s AFTER MATCH SKIP TO NEXT ROW "
+        "PATTERN (A B C) DEFINE B AS v > A.v + 10, C AS v < 50 AND v < PREV(v)"
+    ),
+    "search": (
+        "PARTITION BY k ORDER BY id MEASURES FIRST(id) AS f, LAST(id) AS l, count(UP.*) AS u, CLASSIFIER() AS c "
+        f"PATTERN (S DOWN+ UP+ (DOWN UP)?) {RISE}"
+    ),
+    "run-dependent": (
+        "PARTITION BY k ORDER BY id MEASURES FIRST(id) AS f, count(*) AS n, sum(v) AS s, avg(A.v) AS a "
+        "PATTERN (A+ B) DEFINE A AS sum(A.v) < 200, B AS v > avg(A.v) AND v < FIRST(A.v) + count(A.v) * 5"
+    ),
+    "general condition": (
+        "PARTITION BY k ORDER BY id MEASURES FIRST(id) AS f, count(*) AS n PATTERN (A B{1,3}) "
+        "DEFINE B AS concat(CAST(A.v AS STRING), '!') < concat(CAST(v AS STRING), '!')"
+    ),
+    "all rows": (
+        "PARTITION BY k ORDER BY id DESC MEASURES MATCH_NUMBER() AS m, CLASSIFIER() AS c, FINAL sum(v) AS s "
+        f"ALL ROWS PER MATCH PATTERN (S {{- DOWN+ -}} UP+) {RISE}"
+    ),
+    "unmatched": (
+        "PARTITION BY k ORDER BY id MEASURES MATCH_NUMBER() AS m, count(*) AS n "
+        f"ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO LAST UP PATTERN (DOWN UP+) {RISE}"
+    ),
+    "no key": f"ORDER BY id MEASURES LAST(id) AS l PATTERN (S DOWN{{4,}}? UP) {RISE}",
+}
+
+
+def numbers(count: int) -> pa.Table:
+    drawn = np.random.default_rng(11)
+    keys = drawn.zipf(1.6, count) % 40
+    return pa.table(
+        {
+            "id": np.arange(count),
+            "k": pa.array([None if key == 7 else f"k{key}" for key in keys]),
+            "v": drawn.integers(0, 100, count),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return numbers(20_000)
+
+
+@pytest.fixture(scope="module")
+def shuffled(session: SparkSession, table: pa.Table) -> DataFrame:
+    mixed = table.take(np.random.default_rng(5).permutation(table.num_rows))
+    return session.createDataFrame(mixed).repartition(4).cache()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_spark_gives_the_rows_of_a_match_in_process(
+    session: SparkSession, shuffled: DataFrame, table: pa.Table, name: str
+) -> None:
+    """Sorted by the worker with adaptive execution, by Spark without; with one partition and with several."""
+    wanted = ost.match(QUERIES[name], table)
+    assert wanted.num_rows > 50
+    plans = [("worker", "true", "3"), ("spark", "false", "1")]
+    for sort, adaptive, partitions in plans:
+        session.conf.set("spark.sql.adaptive.enabled", adaptive)
+        session.conf.set("spark.sql.shuffle.partitions", partitions)
+        found = shuffled.transform(ost.match_recognize(QUERIES[name], sort=sort))  # type: ignore[arg-type]
+        assert found.columns == wanted.column_names
+        assert sorted(rows(found), key=repr) == rows(wanted), sort
+    session.conf.set("spark.sql.adaptive.enabled", "true")
+    session.conf.set("spark.sql.shuffle.partitions", "3")
+
+
+def test_ties_do_not_depend_on_how_rows_arrive(session: SparkSession) -> None:
+    """ORDER BY can't tell rows apart; all other shipped columns do."""
+    drawn = np.random.default_rng(3)
+    data = pa.table(
+        {"t": drawn.integers(0, 40, 2_000), "k": drawn.integers(0, 3, 2_000), "v": drawn.integers(0, 9, 2_000)}
+    )
+    clause = (
+        "PARTITION BY k ORDER BY t MEASURES FIRST(v) AS f, LAST(v) AS l, count(*) AS n "
+        "PATTERN (A B+ C) DEFINE B AS v >= PREV(v), C AS v < PREV(v)"
+    )
+    wanted = rows(ost.match(clause, data))
+    for seed, sort in ((1, "worker"), (2, "spark")):
+        mixed = session.createDataFrame(data.take(np.random.default_rng(seed).permutation(2_000))).repartition(seed + 1)
+        assert rows(mixed.transform(ost.match_recognize(clause, sort=sort))) == wanted  # type: ignore[arg-type]
+
+
+def test_who_sorts(session: SparkSession) -> None:
+    def plan(**options: Any) -> str:
+        found = session.range(1000).transform(
+            ost.match_recognize("ORDER BY id DESC MEASURES 1 AS x PATTERN (A)", **options)
+        )
+        found.createOrReplaceTempView("ost_plan")
+        text = session.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0]
+        session.catalog.dropTempView("ost_plan")
+        return str(text)
+
+    assert "Sort [" not in plan()
+    assert "Sort [" not in plan(sort="worker", memory_budget=1)
+    assert "Sort [" in plan(sort="spark")
+    assert "DESC NULLS LAST" in plan(memory_budget=100)
+
+
+def test_only_what_is_needed_travels(session: SparkSession) -> None:
+    df = session.range(10).selectExpr("id", "id AS unused", "id * 2 AS v", "id AS k")
+    clause = "PARTITION BY k ORDER BY id MEASURES LAST(v) AS x PATTERN (A) DEFINE A AS unused + v > 3"
+    found = df.transform(ost.match_recognize(clause))
+    found.createOrReplaceTempView("ost_plan")
+    text = session.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0]
+    session.catalog.dropTempView("ost_plan")
+    travels = text.split("MapInArrow SparkTask(")[1].split(")")[0].split(", ")
+    assert len(travels) == 4  # k, id, v and the bits of the condition
+
+
+def test_the_users_settings_stay(session: SparkSession, shuffled: DataFrame) -> None:
+    names = ("shuffle.partitions", "execution.arrow.maxRecordsPerBatch", "session.timeZone", "adaptive.enabled")
+    before = [session.conf.get(f"spark.sql.{name}") for name in names]
+    shuffled.transform(ost.match_recognize(COUNTS)).collect()
+    assert [session.conf.get(f"spark.sql.{name}") for name in names] == before
+
+
+def test_a_pattern_in_place_of_text(session: SparkSession) -> None:
+    df = session.range(10).selectExpr("id", "id % 2 AS k")
+    query = ost.pattern("A B").partition_by("k").order_by("id").measures(f="A.id", l="B.id").define(B="id > PREV(id)")
+    found = rows(df.transform(ost.match_recognize(query)))
+    assert found == [(0, 0, 2), (0, 4, 6), (1, 1, 3), (1, 5, 7)]

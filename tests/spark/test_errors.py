@@ -1,0 +1,241 @@
+"""Errors on Spark: ours before any job where that is possible, else one line of Spark's that starts with our code."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+import ostinato as ost
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    return spark.range(60).selectExpr(
+        "id", "id % 3 AS k", "CAST(id AS INT) AS i", "9223372036854775800 + id % 3 AS big", "concat('t', id) AS s"
+    )
+
+
+def jobs(spark: SparkSession) -> int:
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
+
+
+def refused(df: DataFrame, clause: str) -> ost.QueryError:
+    """The error of a clause that is refused without a job, in little time."""
+    before, started = jobs(df.sparkSession), time.monotonic()
+    with pytest.raises(ost.QueryError) as caught:
+        df.transform(ost.match_recognize(clause))
+    assert jobs(df.sparkSession) == before
+    assert time.monotonic() - started < 20
+    return caught.value
+
+
+B = "ORDER BY id MEASURES count(*) AS n PATTERN (A B+) DEFINE B AS "
+M = "PATTERN (A B+)"
+
+
+@pytest.mark.parametrize(
+    ("clause", "code", "under"),
+    [
+        (B + "nope > 1", "UNKNOWN_COLUMN", "nope"),
+        (B + "C.i > 1", "UNKNOWN_VARIABLE", "C.i"),
+        (B + "nofn(i) > 1", "UNKNOWN_FUNCTION", "nofn(i) > 1"),
+        (B + "nofn(PREV(i)) > 1", "UNKNOWN_FUNCTION", "nofn(PREV(i))"),
+        (f"ORDER BY id MEASURES nofn(LAST(i)) AS x {M}", "UNKNOWN_FUNCTION", "nofn(LAST(i))"),
+        (B + "i > array(1)", "TYPE_MISMATCH", "i > array(1)"),
+        (B + "array(i) > PREV(s)", "TYPE_MISMATCH", "array(i) > PREV(s)"),
+        (B + "array(i) > A.s", "TYPE_MISMATCH", "array(i) > A.s"),
+        (f"ORDER BY id MEASURES LAST(i) + array(1) AS x {M}", "TYPE_MISMATCH", "LAST(i) + array(1)"),
+        (f"ORDER BY id MEASURES sum(s) + sum(array(i)) AS x {M}", "TYPE_MISMATCH", None),
+        (B + "i + 1", "NOT_A_CONDITION", "i + 1"),
+        (B + "PREV(i)", "NOT_A_CONDITION", "PREV(i)"),
+        (B + "A.i + 1", "NOT_A_CONDITION", None),
+        (f"ORDER BY id MEASURES upper(LAST(s), 1) AS x {M}", "INVALID_ARGUMENTS", "upper(LAST(s), 1)"),
+        (B + "rand() > 0.5", "NONDETERMINISTIC_FUNCTION", None),
+        (B + "row_number() > 1", "ANALYSIS_ERROR", "row_number() > 1"),
+        (f"ORDER BY nope MEASURES count(*) AS n {M}", "UNKNOWN_COLUMN", "nope"),
+        (f"PARTITION BY nope ORDER BY id MEASURES count(*) AS n {M}", "UNKNOWN_COLUMN", "nope"),
+        ("ORDER BY id MEASURES count(*) AS n PATTERN (A B{3,1})", "INVALID_QUANTIFIER", None),
+        ("ORDER BY id MEASURES count(*) AS n", "SYNTAX_ERROR", None),
+        ("how do I find a V shape?", "SYNTAX_ERROR", None),
+    ],
+)
+def test_refused_before_any_job(events: DataFrame, clause: str, code: str, under: str | None) -> None:
+    error = refused(events, clause)
+    assert error.code == code, str(error)
+    assert error.text == clause
+    if under is not None:
+        assert error.span is not None
+        assert clause[error.span.start : error.span.end] == under
+        assert "^" in str(error)
+
+
+def test_the_caret_is_in_the_whole_statement(events: DataFrame) -> None:
+    query = f"SELECT *\nFROM (SELECT * FROM e WHERE i > 1) MATCH_RECOGNIZE ({B}prise > 1\n) AS m"
+    with pytest.raises(ost.QueryError) as caught:
+        ost.sql(query, e=events)
+    error = caught.value
+    assert error.text == query
+    assert error.span is not None
+    assert query[error.span.start : error.span.end] == "prise"
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "under"),
+    [
+        ("hello world", "SYNTAX_ERROR", "h"),
+        ("SELECT * FORM e", "SYNTAX_ERROR", "e"),
+        ("", "SYNTAX_ERROR", None),
+        ("SELECT * FROM e MATCH_RECOGNIZE (ORDER BY id MEASURES 1 AS y PATTERN (A)) WHERE y >< 1", "SYNTAX_ERROR", "<"),
+        ("SELECT * FROM e MATCH_RECOGNIZE", "SYNTAX_ERROR", "MATCH_RECOGNIZE"),
+        ("SELECT * FROM nope MATCH_RECOGNIZE (ORDER BY id PATTERN (A))", "ANALYSIS_ERROR", "nope"),
+        ("SELECT x FROM e MATCH_RECOGNIZE (ORDER BY id MEASURES 1 AS y PATTERN (A))", "UNKNOWN_COLUMN", None),
+        (
+            "SELECT * FROM (SELECT nope AS id FROM e) MATCH_RECOGNIZE (ORDER BY id MEASURES 1 AS y PATTERN (A))",
+            "UNKNOWN_COLUMN",
+            "(SELECT nope AS id FROM e)",
+        ),
+    ],
+)
+def test_statements_that_are_none(
+    spark: SparkSession, events: DataFrame, query: str, code: str, under: str | None
+) -> None:
+    before = jobs(spark)
+    with pytest.raises(ost.QueryError) as caught:
+        ost.sql(query, spark=spark, e=events)
+    error = caught.value
+    assert jobs(spark) == before
+    assert error.code == code, str(error)
+    assert "\n\tat " not in str(error)
+    if under is not None:
+        assert error.span is not None
+        assert query[error.span.start : error.span.end] == under
+
+
+# --- large and deep ---------------------------------------------------------------------------------------------------
+
+
+def variables(count: int) -> list[str]:
+    return [f"V{i}" for i in range(count)]
+
+
+def test_a_thousand_different_conditions_are_the_most(events: DataFrame) -> None:
+    def clause(count: int) -> str:
+        conditions = ", ".join(f"{name} AS i = {place}" for place, name in enumerate(variables(count)))
+        return f"ORDER BY id MEASURES count(*) AS n PATTERN ({' '.join(variables(count))}) DEFINE {conditions}"
+
+    assert refused(events, clause(1_001)).code == "TOO_MANY_CONDITIONS"
+    assert events.transform(ost.match_recognize(clause(60))).collect() == [(60,)]
+
+
+def test_equal_conditions_count_once(events: DataFrame) -> None:
+    conditions = ", ".join(f"{name} AS i >= {place % 3}" for place, name in enumerate(variables(1_010)))
+    clause = f"ORDER BY id MEASURES count(*) AS n PATTERN ({' '.join(variables(1_010))}) DEFINE {conditions}"
+    assert events.transform(ost.match_recognize(clause)).collect() == []
+
+
+def test_ten_thousand_variables(events: DataFrame) -> None:
+    started = time.monotonic()
+    for pattern in (" ".join(variables(10_000)), f"({' | '.join(variables(10_000))})*"):
+        clause = f"ORDER BY id MEASURES count(*) AS n PATTERN ({pattern}) DEFINE V1 AS i > 0"
+        try:
+            found = [row.n for row in events.transform(ost.match_recognize(clause)).collect()]
+        except ost.QueryError as error:
+            assert error.code == "PATTERN_TOO_LARGE"
+        else:
+            assert found in ([], [60])
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize("depth", [100, 20_000])
+def test_deeply_nested_groups(events: DataFrame, depth: int) -> None:
+    pattern = "(" * depth + "A" + ")" * depth
+    try:
+        found = events.transform(ost.match_recognize(f"ORDER BY id MEASURES count(*) AS n PATTERN ({pattern}+)"))
+        assert found.collect() == [(60,)]
+        assert depth == 100
+    except ost.QueryError as error:
+        assert error.code == "TOO_DEEP"
+        assert depth > 100
+
+
+# --- what only a row can show -----------------------------------------------------------------------------------------
+
+RUN_TIME = {
+    "SKIP_TO_FIRST_ROW": "ORDER BY id MEASURES count(*) AS n AFTER MATCH SKIP TO FIRST A PATTERN (A B)",
+    "SKIP_TARGET_MISSING": (
+        "PARTITION BY k ORDER BY id MEASURES count(*) AS n AFTER MATCH SKIP TO B PATTERN (A B?) DEFINE B AS false"
+    ),
+    "ARITHMETIC_OVERFLOW": "PARTITION BY k ORDER BY id MEASURES sum(big) AS n PATTERN (A+)",
+}
+
+
+@pytest.mark.parametrize("code", RUN_TIME)
+def test_run_time_errors_are_one_line_that_unwraps(events: DataFrame, code: str) -> None:
+    found = events.transform(ost.match_recognize(RUN_TIME[code]))
+    with pytest.raises(PySparkException) as caught:
+        found.collect()
+    message = str(caught.value)
+    assert message.startswith(f"[USER_RAISED_EXCEPTION] {code}: ")
+    assert "\n" not in message.strip()
+    ours = ost.unwrap(caught.value)
+    assert isinstance(ours, ost.MatchError)
+    assert ours.code == code
+    assert "[ostinato]" not in str(ours)
+
+
+def test_too_many_partial_matches_name_the_key_and_the_setting(events: DataFrame) -> None:
+    clause = (
+        "PARTITION BY k, s2 ORDER BY id MEASURES count(*) AS n PATTERN ((A | B)+ C) "
+        "DEFINE A AS sum(A.id) < 100000, C AS sum(A.id) = -1"
+    )
+    one_key = events.where("k = 1").selectExpr("*", "CAST(NULL AS STRING) AS s2")
+    ours = run_time_error(one_key.transform(ost.match_recognize(clause, max_partial_matches=100)))
+    assert ours.code == "TOO_MANY_PARTIAL_MATCHES"
+    assert "more than 100 partial matches" in ours.message
+    assert "k = 1" in ours.message
+    assert "s2 = None" in ours.message or "s2 = NULL" in ours.message
+    assert ours.hint is not None
+    assert "max_partial_matches" in ours.hint
+
+
+def run_time_error(df: DataFrame) -> ost.OstinatoError:
+    with pytest.raises(PySparkException) as caught:
+        df.collect()
+    ours = ost.unwrap(caught.value)
+    assert ours is not None, str(caught.value)
+    return ours
+
+
+def test_division_by_zero_across_rows_follows_ansi(events: DataFrame) -> None:
+    assert "ZERO" in run_time_error(events.transform(ost.match_recognize(B + "i / A.i > 0"))).code
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        (B + "10 / i > 0", "DIVIDE_BY_ZERO"),
+        (B + "CAST(s AS INT) > PREV(i)", "CAST_INVALID_INPUT"),
+        (f"ORDER BY id MEASURES 1 / min(i) AS x {M}", "DIVIDE_BY_ZERO"),
+        (f"ORDER BY id MEASURES raise_error('mine: [x]') AS x {M}", "mine"),
+    ],
+)
+def test_errors_of_sparks_own_pass_through(events: DataFrame, clause: str, message: str) -> None:
+    with pytest.raises(PySparkException, match=message) as caught:
+        events.transform(ost.match_recognize(clause)).collect()
+    assert ost.unwrap(caught.value) is None
+
+
+def test_an_error_in_one_key_fails_the_whole_query_not_only_its_rows(events: DataFrame) -> None:
+    clause = (
+        "PARTITION BY k ORDER BY id MEASURES count(*) AS n AFTER MATCH SKIP TO B PATTERN (A B?) "
+        "DEFINE A AS i < 57, B AS k < 2 OR i < 5"
+    )
+    for sort in ("worker", "spark"):
+        matched: Any = ost.match_recognize(clause, sort=sort)  # type: ignore[arg-type]
+        ours = run_time_error(events.transform(matched).groupBy().sum("n"))
+        assert ours.code == "SKIP_TARGET_MISSING"
+        assert "k = 2" in ours.message
