@@ -237,6 +237,9 @@ def test_case_follows_the_session(spark: SparkSession) -> None:
     found = two.transform(ost.match_recognize(clause))
     assert found.columns == ["V", "small", "large"]
     assert rows(found) == [("large", "small", "large")]
+    shown = two.transform(ost.match_recognize("ORDER BY id MEASURES LAST(v) AS x ALL ROWS PER MATCH PATTERN (A)"))
+    assert shown.columns == ["id", "x", "v", "V"]
+    assert rows(shown) == [(1, "small", "small", "large")]
     with pytest.raises(ost.QueryError, match="UNKNOWN_COLUMN"):
         two.transform(ost.match_recognize("ORDER BY ID MEASURES LAST(v) AS x PATTERN (A)"))
     lax = spark.sql("SELECT 1 AS id, 'small' AS Value")

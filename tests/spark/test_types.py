@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import ostinato as ost
-from ostinato.runtimes.spark.batch import SortBy
 
 VALUES = {
     "boolean": ("false", "true"),
@@ -51,10 +51,13 @@ def every(spark: SparkSession) -> DataFrame:
     ]
     small, large, null = (", ".join(column) for column in zip(*typed, strict=True))
     selects = (f"SELECT {i} AS id, {columns}, NULL AS nothing" for i, columns in enumerate((null, small, large)))
-    return spark.sql(" UNION ALL ".join(selects)).coalesce(1)
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    return session.sql(" UNION ALL ".join(selects)).coalesce(1)
 
 
 NAMES = [f"c{i}" for i in range(len(VALUES))]
+WIDE = NAMES[list(VALUES).index("decimal(38,10)")]
 ALL_NAMES = [*NAMES, f"c{len(VALUES)}", "nothing"]
 
 
@@ -109,30 +112,48 @@ def test_aggregates_have_the_types_of_spark(every: DataFrame) -> None:
 
 
 def test_keys_and_order(every: DataFrame) -> None:
-    """Each type in turn as key and as order, sorted by the worker and by Spark; one job for all types."""
+    """Each type in turn as key, with the next type as order; sorted by the worker and by Spark; one job for all."""
     found = None
-    for i, name in enumerate(NAMES):
-        keyed = f"PARTITION BY {name} ORDER BY id MEASURES '{name}' AS c, max(id) AS first, count(*) AS n PATTERN (A+)"
-        ordered = f"ORDER BY {name} DESC MEASURES '{name}' AS c, FIRST(id) AS first, LAST(id) AS n PATTERN (A+)"
-        sorts: list[SortBy] = ["worker", "spark"] if i % 2 else ["spark", "worker"]
-        for clause, sort in zip((keyed, ordered), sorts, strict=True):
-            part = every.select("id", name).transform(ost.match_recognize(clause, sort=sort)).select("c", "first", "n")
-            found = part if found is None else found.union(part)
+    for i, (name, order) in enumerate(zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True)):
+        df = every.selectExpr(f"{name} AS k").crossJoin(every.selectExpr("id", f"{order} AS o"))
+        clause = (
+            f"PARTITION BY k ORDER BY o DESC MEASURES '{name}' AS c, FIRST(id) AS f, PREV(LAST(id)) AS m, "
+            "LAST(id) AS l, count(*) AS n PATTERN (A+)"
+        )
+        matched = df.transform(ost.match_recognize(clause, sort="spark" if i % 2 else "worker"))
+        part = matched.select("c", "f", "m", "l", "n")
+        found = part if found is None else found.union(part)
     assert found is not None
     rows = [tuple(row) for row in found.collect()]
-    expected = [(name, *rest) for name in NAMES for rest in [(0, 1), (1, 1), (2, 1), (2, 0)]]
-    assert sorted(rows) == sorted(expected)
+    assert sorted(rows) == sorted([(name, 2, 1, 0, 3) for name in NAMES] * 3)
 
 
 def test_conditions(every: DataFrame) -> None:
-    """Between neighbours, across rows of the match, and of one row. Row 0 is NULL and starts no match."""
-    nested = tuple(f"c{i}" for i, kind in enumerate(VALUES) if kind.startswith(("array", "struct")))
-    neighbours = " AND ".join(f"{c} > PREV({c}) AND NOT {c} <=> PREV({c})" for c in NAMES)
-    across = " AND ".join(f"{c} > A.{c} AND {c} IS DISTINCT FROM A.{c}" for c in NAMES if c not in nested and c != "c8")
+    """Between neighbours, in the kernel across rows, row by row across rows. Row 0 is NULL and starts no match."""
+    nested = [name for name, kind in zip(NAMES, VALUES, strict=True) if kind.startswith(("array", "struct"))]
     alone = " AND ".join(f"{c} IS NOT NULL" for c in ALL_NAMES[:-1])
-    for condition in (neighbours, across):
-        clause = f"ORDER BY id MEASURES A.id AS a, LAST(id) AS b PATTERN (A B) DEFINE A AS {alone}, B AS {condition}"
-        assert [tuple(row) for row in every.transform(ost.match_recognize(clause)).collect()] == [(1, 2)]
+    for pattern, condition, names in (
+        ("A B", "{0} > PREV({0}) AND NOT {0} <=> PREV({0})", NAMES),
+        ("A B", "{0} > A.{0} AND {0} IS DISTINCT FROM A.{0}", NAMES),
+        ("A B+", "{0} > A.{0} AND {0} IS DISTINCT FROM A.{0}", [c for c in NAMES if c not in nested and c != WIDE]),
+        ("A B+", "{0} > A.{0} AND {0} IS DISTINCT FROM A.{0}", nested),
+    ):
+        conditions = " AND ".join(condition.format(name) for name in names)
+        clause = (
+            f"ORDER BY id MEASURES A.id AS a, LAST(id) AS b PATTERN ({pattern}) DEFINE A AS {alone}, B AS {conditions}"
+        )
+        assert [tuple(row) for row in every.transform(ost.match_recognize(clause)).collect()] == [(1, 2)], clause
+
+
+def test_wide_decimals_across_rows(every: DataFrame) -> None:
+    """The right rows, or an error: never a rounded comparison."""
+    clause = f"ORDER BY id MEASURES A.id AS a PATTERN (A B+) DEFINE A AS {WIDE} IS NOT NULL, B AS {WIDE} > A.{WIDE}"
+    try:
+        assert [tuple(row) for row in every.transform(ost.match_recognize(clause)).collect()] == [(1,)]
+    except PySparkException as error:
+        ours = ost.unwrap(error)
+        assert ours is not None
+        assert ours.code == "DECIMAL_TOO_WIDE"
 
 
 def test_char_and_varchar_columns(spark: SparkSession, tmp_path: Any) -> None:

@@ -334,6 +334,13 @@ class _Binder:
                 call.span,
                 "apply it to the clause's output",
             )
+        if call.name in vocabulary.WINDOW_FUNCTIONS:
+            self.names.fail(
+                "UNSUPPORTED_FUNCTION",
+                f"the window function {call.name} isn't supported inside MATCH_RECOGNIZE",
+                call.span,
+                vocabulary.WINDOW_FUNCTIONS[call.name],
+            )
         if call.distinct:
             self.names.fail("INVALID_ARGUMENTS", f"DISTINCT goes with aggregates, not with {call.name}", call.span)
         if refuse_nondeterministic and call.name in vocabulary.NONDETERMINISTIC:

@@ -257,7 +257,7 @@ class ExpressionParser:
             return self._call(word.lower())
         if after.upper == "(" and token.kind is not Kind.DOUBLE_QUOTED:
             return self._call(None)
-        if word in _NOT_A_NAME:
+        if word in _NOT_A_NAME and after.upper != ".":  # PATTERN (START END) makes END.price a column
             cursor.fail(f"expected an expression, found {cursor.describe()}")
         return self._reference()
 

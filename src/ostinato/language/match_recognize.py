@@ -121,7 +121,7 @@ class _ClauseParser:
         name, span = cursor.name("a column")
         while cursor.sees(".") and cursor.ahead().kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
             cursor.take()
-            self._check_qualifier(name, span.to(start), where)
+            self._check_qualifier(name, where)
             name, span = cursor.name("a column")
         if cursor.token.upper in ("(", "+", "-", "*", "/", "%", "||", "[", "."):
             cursor.fail(
@@ -132,7 +132,7 @@ class _ClauseParser:
             )
         return PartitionKey(name, start.to(span))
 
-    def _check_qualifier(self, qualifier: Name, span: object, where: str) -> None:
+    def _check_qualifier(self, qualifier: Name, where: str) -> None:
         if self.input_name is None or qualifier.text.lower() != self.input_name.lower():
             self.cursor.fail(
                 f"'{qualifier.text}' isn't the name of the input table",

@@ -253,6 +253,7 @@ class _Reader:
             named = opening - 1 > first and self.tokens[opening - 1].kind in _NAMES
             behind = self.tokens[opening - 2]
             is_alias = named and (behind.upper in ("AS", ")") or behind.kind in _NAMES)
+            is_alias = is_alias and self.tokens[opening - 1].upper not in _NO_ALIAS  # t MATCH_RECOGNIZE ( ... )
             return self.tokens[opening - 1].name if is_alias else None
         return self.tokens[last].name if self.tokens[last].kind in _NAMES else None
 

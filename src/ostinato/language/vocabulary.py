@@ -44,10 +44,17 @@ OTHER_AGGREGATES = frozenset(
 )
 """Aggregates of Spark that aren't supported here: refused by name, since as plain functions they'd mean nothing."""
 
-GENERATORS = frozenset(
-    "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split()
-)
+GENERATORS = frozenset("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split())
 """Functions that give several rows."""
+
+WINDOW_FUNCTIONS: dict[str, str | None] = {
+    "lag": "write PREV(column, offset)",
+    "lead": "write NEXT(column, offset)",
+    "nth_value": "write FIRST(column, offset): it counts from 0",
+    "row_number": "write COUNT(*): the rows of the match so far",
+    **dict.fromkeys(("rank", "dense_rank", "percent_rank", "cume_dist", "ntile")),
+}
+"""Functions of Spark that need a window, with what to write instead; a match has no windows."""
 
 NONDETERMINISTIC = frozenset(
     """rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name randstr

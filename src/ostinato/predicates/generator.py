@@ -193,7 +193,7 @@ class _Source:
         shift, *other = two
         self._push(load, column, register, shift, top)
         self._push(load, other[0], other[1], other[2], top + 1)
-        self._compare(REAL_COMPARISON[compare] if op == Op.COMPARE_REAL else Op(compare), top, top + 1)
+        self._compare(REAL_COMPARISON[Op(compare)] if op == Op.COMPARE_REAL else Op(compare), top, top + 1)
         return top + 1
 
     def _branch(self, at: int, miss: int, top: int) -> tuple[int, int]:

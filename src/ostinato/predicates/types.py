@@ -277,6 +277,8 @@ def parse_type(text: str, settings: Settings) -> pa.DataType | None:
     if found:
         precision, scale = int(found[1] or 10), int(found[2] or 0)
         return pa.decimal128(precision, scale) if 1 <= precision <= MAX_PRECISION and scale <= precision else None
+    if re.fullmatch(r"(?:varchar|char|character) ?\( ?\d+ ?\)", word):
+        return STRING  # Spark's CAST takes them as STRING, whatever the length
     found = re.fullmatch(r"array ?< ?(.+) ?>", word)
     if found:
         element = parse_type(found[1], settings)

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from ostinato.errors import Span
-
-
-def _no_span() -> Span | None:
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Literal:
 
     kind: str
     text: str
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ class ColumnRef:
     """`price`, `A.price`, `address.city`, `A.address.city`: not yet known which part is what."""
 
     parts: tuple[Name, ...]
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ class Star:
     """`*` or `A.*`, inside COUNT only."""
 
     qualifier: Name | None = None
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,7 @@ class Call:
     args: tuple[Expr, ...] = ()
     distinct: bool = False
     semantics: str | None = None
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ class Operator:
 
     op: str
     args: tuple[Expr, ...]
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,7 @@ class Case:
     operand: Expr | None
     branches: tuple[tuple[Expr, Expr], ...]
     default: Expr | None
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ class Cast:
     value: Expr
     type_text: str
     attempt: bool = False
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,7 @@ class Extract:
 
     unit: str
     source: Expr
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +118,7 @@ class Subscript:
 
     base: Expr
     index: Expr
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +127,7 @@ class Field:
 
     base: Expr
     name: Name
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +136,7 @@ class Lambda:
 
     parameters: tuple[Name, ...]
     body: Expr
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +144,7 @@ class Parameter:
     """A use of a lambda's parameter."""
 
     name: Name
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 # --- what binding puts in ---------------------------------------------------------------------------------------------
@@ -159,21 +155,21 @@ class Column:
     """A column of the row in question, by its real name in the input."""
 
     name: str
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RowClassifier:
     """The variable that the row in question was matched to; NULL outside the match."""
 
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchNumber:
     """MATCH_NUMBER()."""
 
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 class Anchor(enum.Enum):
@@ -201,7 +197,7 @@ class Navigation:
     skip: int = 0
     shift: int = 0
     final: bool = False
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +209,7 @@ class Aggregate:
     rows: RowSet
     distinct: bool = False
     final: bool = False
-    span: Span | None = field(default_factory=_no_span, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 Expr = (
@@ -300,9 +296,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 def span_of(expr: Expr) -> Span | None:
     """Where the expression stands in the text, if it came from one."""
-    if any(part.name == "span" for part in fields(expr)):
-        return expr.span
-    return None
+    return expr.span
 
 
 def string_literal(text: str) -> Literal:

@@ -23,10 +23,11 @@ from ostinato.query.match_recognize import MatchRecognize
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a SELECT list; no expression means `*`."""
+    """One entry of a SELECT list; no expression means `*`, or `name.*` when there is a name."""
 
     expr: Expr | None
     name: str = ""
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class LocalQuery:
     clause: MatchRecognize
     items: tuple[Item, ...] = (Item(None),)
     alias: str | None = None
+    columns: tuple[str, ...] = ()
+    """New names for the clause's columns: `AS alias (a, b)`; none, when they keep their own."""
     text: str | None = None
 
     def select(self, found: pa.Table, settings: Settings) -> pa.Table:
@@ -43,8 +46,10 @@ class LocalQuery:
         columns: list[Any] = []
         names: list[str] = []
         with speaking_of(self.text):
+            found = self._renamed(found)
             for item in self.items:
                 if item.expr is None:
+                    self._check_qualifier(item)
                     columns += found.columns
                     names += found.column_names
                 else:
@@ -52,6 +57,23 @@ class LocalQuery:
                     columns.append(evaluate(expr, lambda node: _column(node, found), found.num_rows, settings))
                     names.append(item.name)
         return pa.table(columns, names=names)
+
+    def _renamed(self, found: pa.Table) -> pa.Table:
+        if not self.columns:
+            return found
+        if len(self.columns) != found.num_columns:
+            raise QueryError(
+                "INVALID_ARGUMENTS",
+                f"{len(self.columns)} names are given for {found.num_columns} columns of the clause",
+            )
+        return found.rename_columns(list(self.columns))
+
+    def _check_qualifier(self, item: Item) -> None:
+        if item.name and (self.alias is None or item.name.lower() != self.alias.lower()):
+            hint = (
+                f"the clause is named {self.alias}" if self.alias else "name the clause: MATCH_RECOGNIZE ( ... ) AS m"
+            )
+            raise QueryError("UNKNOWN_COLUMN", f"nothing here is named '{item.name}'", span=item.span, hint=hint)
 
     def _named(self, expr: Expr, columns: list[str]) -> Expr:
         """References with the alias taken off."""
@@ -94,7 +116,8 @@ def _read_select(text: str) -> LocalQuery:
     if len(clauses) != 1 or not cursor.accept("SELECT"):
         _refuse(text, None)
     clause = clauses[0]
-    if len(Cursor(text[clause.input.start : clause.input.end]).tokens) != 2:
+    named = [token for token in Cursor(text[clause.input.start : clause.input.end]).tokens[:-1] if token.upper != "AS"]
+    if len(named) > 2 or any(token.kind not in (Kind.WORD, Kind.BACK_QUOTED) for token in named):
         _refuse(text, clause.input)
     items = _items(cursor)
     cursor.expect("FROM")
@@ -106,15 +129,25 @@ def _read_select(text: str) -> LocalQuery:
     cursor.accept("AS")
     if cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED) and cursor.token.upper not in _CLAUSES_BEHIND:
         alias = cursor.take().name
+    columns = _column_names(cursor) if alias is not None and cursor.accept("(") else ()
+    cursor.accept(";")
     if cursor.token.kind is not Kind.END:
         _refuse(text, cursor.token.span)
     body = parse_clause(text[clause.body.start : clause.body.end], input_name=clause.input_name)
-    return LocalQuery(body, items, alias, text)
+    return LocalQuery(body, items, alias, columns, text)
 
 
 _CLAUSES_BEHIND = frozenset(
     "WHERE GROUP HAVING ORDER LIMIT JOIN INNER LEFT RIGHT FULL CROSS UNION INTERSECT EXCEPT".split()
 )
+
+
+def _column_names(cursor: Cursor) -> tuple[str, ...]:
+    names = [cursor.name("a column's name")[0].text]
+    while cursor.accept(","):
+        names.append(cursor.name("a column's name")[0].text)
+    cursor.expect(")")
+    return tuple(names)
 
 
 def _items(cursor: Cursor) -> tuple[Item, ...]:
@@ -123,8 +156,9 @@ def _items(cursor: Cursor) -> tuple[Item, ...]:
         if cursor.accept("*"):
             items.append(Item(None))
         elif cursor.ahead().upper == "." and cursor.ahead(2).upper == "*":
-            cursor.at += 3
-            items.append(Item(None))
+            qualifier, span = cursor.name("the clause's name")
+            cursor.expect(".", "*")
+            items.append(Item(None, qualifier.text, span))
         else:
             expr = ExpressionParser(cursor).expression()
             name = render_expression(expr)
@@ -140,7 +174,7 @@ def _items(cursor: Cursor) -> tuple[Item, ...]:
 def _refuse(text: str, span: Span | None) -> Any:
     raise QueryError(
         "UNSUPPORTED_IN_PROCESS",
-        "in process only SELECT list FROM name MATCH_RECOGNIZE ( ... ) [AS alias] can be asked",
+        "in process only SELECT list FROM name [AS name] MATCH_RECOGNIZE ( ... ) [AS alias] can be asked",
         text=text,
         span=span,
         hint="give the clause alone, or ask Spark with ost.sql",

@@ -24,9 +24,8 @@ class NeighbourConditions:
     def __init__(self, conditions: Sequence[Expr], leaf_type: LeafType, settings: Settings) -> None:
         self.conditions = conditions
         self._whole = [prepare(condition, leaf_type, settings) for condition in conditions]
-        self._operands = {
-            operand: prepare(operand, leaf_type, settings) for condition in conditions for operand in _operands(condition)
-        }
+        operands = dict.fromkeys(operand for condition in conditions for operand in _operands(condition))
+        self._operands = {operand: prepare(operand, leaf_type, settings) for operand in operands}
 
     def masks(self, columns: SortedColumns) -> list[Mask]:
         """True where the condition is TRUE."""
