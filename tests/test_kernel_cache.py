@@ -75,9 +75,11 @@ def test_old_folders_go_and_recent_ones_stay(tmp_path: Path, monkeypatch: pytest
 
 def test_a_kernel_of_an_edited_file_gets_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path)
+    (tmp_path / "kernel_cache.py").write_text("")
+    (tmp_path / "matching").mkdir()
     seen = set()
-    for body in ("1", "2"):
-        (tmp_path / "called.py").write_text(f"from ostinato.kernel_cache import kernel\nX = {body}\n")
+    for body in ("1", "2"):  # a constant that kernels of another file may have compiled in
+        (tmp_path / "matching" / "constants.py").write_text(f"X = {body}\n")
         seen.add(kernel_cache._fingerprint())
     (tmp_path / "unrelated.py").write_text("Y = 1\n")
     seen.add(kernel_cache._fingerprint())

@@ -29,6 +29,8 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 """Without numba's reference counting: arrays are borrowed from the caller, none may be made. Reading an array out of a
 tuple costs an atomic addition otherwise, which made the search four times slower."""
+_FOLDERS_WITH_KERNELS = ("automaton", "events", "matching", "predicates", "results")
+"""With the constants that kernels take from modules beside them."""
 _FOLDER_PREFIX = "kernels-"
 _FORGET_AFTER_SECONDS = 14 * 24 * 3600
 
@@ -110,10 +112,11 @@ def _parents() -> Iterator[Path]:
 def _fingerprint() -> str:
     """Stands for all sources that hold kernels, and for the settings that change what they compile to."""
     digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}".encode())
-    for source in sorted(_PACKAGE.rglob("*.py")):
-        content = source.read_bytes()
-        if b"kernel_cache" in content:
-            digest.update(source.relative_to(_PACKAGE).as_posix().encode() + b"\0" + content)
+    sources = [_PACKAGE / "kernel_cache.py"]
+    for folder in _FOLDERS_WITH_KERNELS:
+        sources += sorted((_PACKAGE / folder).rglob("*.py"))
+    for source in sources:
+        digest.update(source.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -86,6 +86,8 @@ def test_spans_cover_input_body_and_parentheses() -> None:
         ("SELECT * FROM VALUES (1) AS t(a) %M", "t"),
         ("SELECT * FROM range(3) %M", None),
         ("SELECT * FROM range(3) r %M", "r"),
+        ("SELECT * FROM t %M %M", None),
+        ("SELECT * FROM t %M AS m %M", "m"),
     ],
 )
 def test_the_name_that_qualifies_columns(text: str, expected: str | None) -> None:

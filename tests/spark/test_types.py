@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import ostinato as ost
 
@@ -53,7 +54,7 @@ def every(spark: SparkSession) -> DataFrame:
     selects = (f"SELECT {i} AS id, {columns}, NULL AS nothing" for i, columns in enumerate((null, small, large)))
     session = spark.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "1")
-    return session.sql(" UNION ALL ".join(selects)).coalesce(1)
+    return session.sql(" UNION ALL ".join(selects)).coalesce(1).localCheckpoint()  # simple plans for what follows
 
 
 NAMES = [f"c{i}" for i in range(len(VALUES))]
@@ -113,14 +114,15 @@ def test_aggregates_have_the_types_of_spark(every: DataFrame) -> None:
 
 def test_keys_and_order(every: DataFrame) -> None:
     """Each type in turn as key, with the next type as order; sorted by the worker and by Spark; one job for all."""
+    others = every.select("id", *(F.col(name).alias(f"o{name}") for name in NAMES))
+    pairs = every.select(*NAMES).crossJoin(others).localCheckpoint()
     found = None
     for i, (name, order) in enumerate(zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True)):
-        df = every.selectExpr(f"{name} AS k").crossJoin(every.selectExpr("id", f"{order} AS o"))
         clause = (
-            f"PARTITION BY k ORDER BY o DESC MEASURES '{name}' AS c, FIRST(id) AS f, PREV(LAST(id)) AS m, "
+            f"PARTITION BY {name} ORDER BY o{order} DESC MEASURES '{name}' AS c, FIRST(id) AS f, PREV(LAST(id)) AS m, "
             "LAST(id) AS l, count(*) AS n PATTERN (A+)"
         )
-        matched = df.transform(ost.match_recognize(clause, sort="spark" if i % 2 else "worker"))
+        matched = pairs.transform(ost.match_recognize(clause, sort="spark" if i % 2 else "worker"))
         part = matched.select("c", "f", "m", "l", "n")
         found = part if found is None else found.union(part)
     assert found is not None

@@ -7,17 +7,17 @@ import csv
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from ostinato.cli.files import check_output, parse_inputs, read_input, write_output
+from ostinato.cli.files import Format, Input, check_output, parse_inputs, read_input, write_output
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_text
 from ostinato.cli.text_table import cell_text, text_table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _ROWS_OF_A_TABLE = 20
 _WIDTH_OF_A_FILE = 200
@@ -31,12 +31,22 @@ def run_query(options: argparse.Namespace) -> int:
     output = None if options.output is None else check_output(options.output)
     progress = progress_on_stderr()
     with progress("starting Spark"):
+        from ostinato.runtimes.spark.quiet import without_error_log
         from ostinato.runtimes.spark.session import local_session
-        from ostinato.runtimes.spark.statement import sql
 
         # pyarrow, which joins the parts of the output, reads Spark's older form of timestamps as nanoseconds.
         settings: dict[str, Any] = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
         spark = local_session("ostinato run", **settings)
+    with without_error_log():  # what fails is told in one line
+        return _run(spark, query, inputs, output, options)
+
+
+def _run(
+    spark: SparkSession, query: str, inputs: Sequence[Input], output: Format | None, options: argparse.Namespace
+) -> int:
+    from ostinato.runtimes.spark.statement import sql
+
+    progress = progress_on_stderr()
     with progress("reading"):
         for given in inputs:  # views, because a table may have the name of one of the call's own arguments
             read_input(spark, given).createOrReplaceTempView(given.name)

@@ -29,6 +29,9 @@ from ostinato.query.expressions import (
 MAX_DEPTH = 50
 """How deep expressions may nest; deeper text is an error of ours instead of Python's."""
 
+MAX_CHAIN = 140
+"""How many operators of a kind may follow one another: `a + b + c` nests to the left."""
+
 _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
     {"|": "|"},
     {"^": "^"},
@@ -169,12 +172,15 @@ class ExpressionParser:
 
     def _binary(self, level: int) -> Expr:
         """Precedence climbing: one Python frame for all levels, so that deep text doesn't end Python's stack."""
-        left = self._unary()
+        left, operators = self._unary(), 0
         while True:
             token = self.cursor.token.upper
             here = next((i for i in range(level, len(_BINARY)) if token in _BINARY[i]), None)
             if here is None:
                 return left
+            operators += 1
+            if operators > MAX_CHAIN:
+                self.cursor.fail(f"more than {MAX_CHAIN} operators in a row", code="TOO_DEEP")
             self.cursor.take()
             right = self._binary(here + 1)
             left = Operator(_BINARY[here][token], (left, right), _span(left, right))
@@ -308,10 +314,11 @@ class ExpressionParser:
             end = cursor.expect("*")
             cursor.expect(")")
             return [Star(qualifier, span.to(end.span))]
-        if name == "classifier" and cursor.token.kind is Kind.DOUBLE_QUOTED:
-            quoted, span = cursor.name("a variable")
+        named = cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
+        if name == "classifier" and named and cursor.ahead().upper == ")":
+            variable, span = cursor.name("a variable")
             cursor.expect(")")
-            return [ColumnRef((quoted,), span)]
+            return [ColumnRef((variable,), span)]
         if name not in ("substring", "substr", "position", "trim", "overlay") or cursor.sees(")"):
             return None
         if name == "trim" and cursor.token.upper in ("BOTH", "LEADING", "TRAILING"):

@@ -86,7 +86,8 @@ def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda ex
         case Field(base, name):
             return f"{inner(base)}.{_name(name)}"
         case Lambda(parameters, body):
-            return f"({', '.join(_name(name) for name in parameters)}) -> {inner(body)}"
+            names = ", ".join(_name(name) for name in parameters)
+            return f"{names if len(parameters) == 1 else f'({names})'} -> {inner(body)}"
         case MatchNumber():
             return "MATCH_NUMBER()"
         case RowClassifier():

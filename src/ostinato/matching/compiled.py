@@ -34,6 +34,7 @@ def search_for(program: RunProgram, conditions: Conditions, rows: int) -> Callab
         return search_interpreted
     if len(_compiled) >= _MOST_KEPT:
         _compiled.pop(next(iter(_compiled)))
+    _rows_seen.clear()
     _compiled[key] = compile_search(program, conditions)
     return _compiled[key]
 

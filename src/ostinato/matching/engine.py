@@ -65,7 +65,7 @@ def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) 
         return _matches(rows, np.empty(0, np.int64), np.empty(0, np.int64), None, None, task)
     starts = starting_rows(masks, rows.key_at, rows.time_us, -1 if task.within_us is None else task.within_us)
     labels = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
-    ahead = _ahead_of_fixed(task, labels) if len(starts) else 1
+    ahead = _ahead_of_fixed(task, labels, starts) if len(starts) else 1
     if ahead > 1:
         starts = starts[without_overlap(starts, rows.key_at, ahead)]
     lengths = np.full(len(starts), length, np.int64)
@@ -73,7 +73,7 @@ def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) 
     return _matches(rows, starts, lengths, None, path, task)
 
 
-def _ahead_of_fixed(task: Task, labels: NDArray[np.int32]) -> int:
+def _ahead_of_fixed(task: Task, labels: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
     """How far the search goes on after each match; the same after all."""
     if task.mode is not MatchMode.PREFERRED or task.skip.kind is SkipKind.TO_NEXT_ROW:
         return 1
@@ -82,7 +82,7 @@ def _ahead_of_fixed(task: Task, labels: NDArray[np.int32]) -> int:
     places = [i for i, label in enumerate(labels) if task.variables[label] in task.skip_rows]
     target = places[0 if task.skip.kind is SkipKind.TO_FIRST else -1]
     if target == 0:
-        raise _skip_error(task, s.SKIP_TO_FIRST_ROW)
+        raise _failure(task, s.SKIP_TO_FIRST_ROW, int(starts[0]))
     return target
 
 
@@ -160,11 +160,19 @@ def _rules(task: Task, *, reads_run: bool) -> s.Rules:
 
 
 def _failure(task: Task, failure: int, row: int) -> MatchError:
-    if failure == s.TOO_MANY_PARTIAL_MATCHES:
+    if failure in (s.TOO_MANY_PARTIAL_MATCHES, s.TOO_MANY_IN_KEY):
+        from_row = failure == s.TOO_MANY_PARTIAL_MATCHES
+        most = task.max_partial_matches * (1 if from_row else s.PER_KEY)
         error = MatchError(
             "TOO_MANY_PARTIAL_MATCHES",
-            f"more than {task.max_partial_matches:,} partial matches were tried from one row",
+            f"more than {most:,} partial matches were tried {'from one row' if from_row else 'in one key'}",
             hint="bound the pattern with WITHIN or MAXLENGTH, tighten DEFINE, or raise max_partial_matches",
+        )
+    elif failure == s.RESULT_TOO_LARGE:
+        error = MatchError(
+            "RESULT_TOO_LARGE",
+            f"the matches found in one task hold more than {s.LARGEST_PATH:,} rows",
+            hint="bound the pattern with WITHIN or MAXLENGTH, or skip past the last row",
         )
     elif failure in (s.SKIP_TO_FIRST_ROW, s.SKIP_TARGET_MISSING):
         error = _skip_error(task, failure)

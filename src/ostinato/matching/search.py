@@ -25,7 +25,7 @@ from ostinato.matching.tables import Automaton
 # What the kernel returns.
 FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED = 0, 1, 2, 3, 4, 5
 # Why it failed.
-TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING = 1, 2, 3
+TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING, TOO_MANY_IN_KEY, RESULT_TOO_LARGE = 1, 2, 3, 4, 5
 CONDITION_FAILED = 100
 """Added to the code of an error inside a condition over the run (predicates/interpreter.py)."""
 
@@ -37,9 +37,13 @@ PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = 0, 1, 2, 3
 NO_MEMO, MEMO_PER_START, MEMO_FOREVER = 0, 1, 2
 
 NO_BOUND = -1
+PER_KEY = 100
+"""One key may try so many times the partial matches that one of its rows may."""
+LARGEST_PATH = 1 << 29
+"""How many rows of matches a task may hold: 2 GiB of states."""
 
 # Places in `progress`.
-KEY, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP = 0, 1, 2, 3, 4, 5, 6
+KEY, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, KEY_STEPS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 class Rules(NamedTuple):
@@ -155,15 +159,15 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                             continue
                         found_length = depth
                         progress[MATCHES], progress[PATH] = matches_before, path_before
-                    elif rules.mode == INCREMENTAL:
-                        if claimed[row - 1] >= 0:
-                            continue
-                        claimed[row - 1] = start
+                    elif rules.mode == INCREMENTAL and claimed[row - 1] >= 0:
+                        continue
                     status = _keep(
                         found, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before
                     )
                     if status != FINISHED:
                         break
+                    if rules.mode == INCREMENTAL:
+                        claimed[row - 1] = start
                     continue
                 if row >= end:
                     if opened:
@@ -209,6 +213,10 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 node[depth] = choice
                 cursor[depth] = choice_at[choice]
             progress[STEPS] += tried
+            progress[KEY_STEPS] += tried
+            if status == FINISHED and progress[KEY_STEPS] > PER_KEY * rules.max_partial_matches:
+                progress[FAILURE] = TOO_MANY_IN_KEY
+                status = FAILED
             if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
                 status = _keep(found, progress, work, rules, start, found_length, number)
             if status != FINISHED:
@@ -229,6 +237,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
             start += ahead
             starts.row[key] = start
         progress[KEY] += 1
+        progress[KEY_STEPS] = 0
     return FINISHED
 
 
@@ -359,6 +368,8 @@ def run_search(
             found = found._replace(
                 start=_double(found.start), length=_double(found.length), number=_double(found.number)
             )
+        elif status == MORE_PATH and len(found.path) >= LARGEST_PATH:
+            return Outcome(_cut(found, progress), RESULT_TOO_LARGE, int(progress[FAILED_ROW]), int(progress[STEPS]))
         elif status == MORE_PATH:
             found = found._replace(path=_double(found.path))
         elif status == MORE_DEPTH:

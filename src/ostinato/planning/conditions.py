@@ -56,19 +56,26 @@ class Condition:
 
 
 def split_condition(condition: Expr, variable: str) -> Condition:
-    """The parts of the condition of one variable."""
-    conjuncts = _conjuncts(spread(settle(condition, variable)))
+    """The parts of the condition of one variable.
+
+    Parts are evaluated apart, for all rows. What may fail is kept in one part with the conjuncts that stand before it,
+    since they may be there to guard it: `x <> 0 AND 10 / x > PREV(x)`.
+    """
     row: list[Expr] = []
     neighbours: list[Expr] = []
     run: list[Expr] = []
-    for conjunct in conjuncts:
+    parts = (row, neighbours, run)
+    so_far = 0
+    before: list[tuple[int, Expr]] = []
+    for conjunct in _conjuncts(spread(settle(condition, variable))):
         found = list(references(conjunct))
-        if all(is_here(reference) for reference in found):
-            row.append(operands_only(conjunct))
-        elif all(is_fixed(reference) for reference in found):
-            neighbours.append(lift(conjunct))
-        else:
-            run.append(lift(conjunct))
+        part = 0 if all(is_here(node) for node in found) else 1 if all(is_fixed(node) for node in found) else 2
+        if may_fail(conjunct):
+            part = max(part, so_far)
+            parts[part].extend(lift(guard, guarded=True) for other, guard in before if other < part)
+        so_far = max(so_far, part)
+        parts[part].append(operands_only(conjunct) if part == 0 else lift(conjunct, guarded=bool(before)))
+        before.append((part, conjunct))
     return Condition(_conjunction(row), _conjunction(neighbours), _conjunction(run))
 
 
@@ -102,9 +109,7 @@ def settle(expr: Expr, variable: str) -> Expr:
 
 # --- lifting ---
 
-_STRICT_OPERATORS = frozenset(
-    "+ - * / % div || & | ^ ~ << >> >>> neg pos = <> < <= > >= like ilike rlike between".split()
-)
+_STRICT_OPERATORS = frozenset("+ - * / % div || & | ^ ~ << >> >>> neg pos = <> < <= > >= like ilike rlike".split())
 _STRICT_FUNCTIONS = frozenset(
     """abs acos ascii asin atan atan2 bround cbrt ceil ceiling char_length character_length cos cosh date_add
     date_format date_sub date_trunc datediff day dayofmonth dayofweek dayofyear degrees exp floor hour initcap instr
@@ -116,18 +121,23 @@ _STRICT_FUNCTIONS = frozenset(
 """Functions that give NULL whenever an argument is NULL."""
 
 
-def lift(expr: Expr) -> Expr:
-    """Draws the largest sub-expressions that speak of one row together under one navigation."""
+def lift(expr: Expr, *, guarded: bool = False) -> Expr:
+    """Draws the largest sub-expressions that speak of one row together under one navigation.
+
+    What is drawn together is evaluated for every row. So where another operand may guard an expression that can fail
+    (`guarded`), that expression stays where it is.
+    """
     if isinstance(expr, Navigation | Aggregate | Literal | Lambda):
         return expr
     found = list(references(expr))
     if not found:
         return expr if _is_foldable(expr) else Navigation(expr, None, Anchor.LAST)
     first = found[0]
-    if isinstance(first, Navigation) and all(
+    one_row = isinstance(first, Navigation) and all(
         isinstance(other, Navigation) and same_row(first, other) and not depends_on_match(other.operand)
         for other in found
-    ):
+    )
+    if isinstance(first, Navigation) and one_row and not (guarded and may_fail(expr)):
         operand = operands_only(expr)
         if is_here(first) or _is_strict(expr):
             return at_row(operand, first)
@@ -135,7 +145,45 @@ def lift(expr: Expr) -> Expr:
             # The row may be missing, where the expression needn't be NULL: say what it is there.
             without = Navigation(_without_columns(operand), None, Anchor.LAST)
             return Case(None, ((row_exists(first), at_row(operand, first)),), without)
-    return rebuild(expr, lift)
+    return _lift_parts(expr, guarded)
+
+
+def _lift_parts(expr: Expr, guarded: bool) -> Expr:
+    """Each part by itself; all but the first of a connective are guarded by those before."""
+    connective = (
+        isinstance(expr, Case)
+        or (isinstance(expr, Operator) and expr.op in ("and", "or"))
+        or (isinstance(expr, Call) and expr.name in KERNEL_CONNECTIVES)
+    )
+    parts_seen = 0
+
+    def lifted(part: Expr) -> Expr:
+        nonlocal parts_seen
+        parts_seen += 1
+        return lift(part, guarded=guarded or (connective and parts_seen > 1))
+
+    return rebuild(expr, lifted)
+
+
+_FAILING_OPERATORS = frozenset(("/", "%", "div"))
+_FAILING_FUNCTIONS = frozenset(
+    """assert_true bigint boolean date decimal double element_at elt float int make_date make_timestamp mod pmod
+    raise_error smallint timestamp tinyint to_binary to_date to_number to_timestamp""".split()
+)
+
+
+def may_fail(expr: Expr) -> bool:
+    """Whether the expression may raise an error for some row: division, casts, places in arrays.
+
+    Arithmetic that overflows is left out: nobody guards against it, and lifting it is worth much.
+    """
+    return any(
+        (isinstance(node, Operator) and node.op in _FAILING_OPERATORS)
+        or (isinstance(node, Cast) and not node.attempt)
+        or isinstance(node, Subscript)
+        or (isinstance(node, Call) and node.name in _FAILING_FUNCTIONS)
+        for node in walk(expr)
+    )
 
 
 def _is_foldable(expr: Expr) -> bool:

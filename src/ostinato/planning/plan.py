@@ -34,7 +34,8 @@ MATCHED = f"{PREFIX}matched"
 """The output column that tells rows of matches from unmatched ones, where both are shown."""
 ERROR = f"{PREFIX}error"
 """The output column that carries an error from a task in one line."""
-MAX_ROW_CONDITIONS = 1_000
+MAX_PUSHED = 1_000
+"""Conditions and expressions over one row that are evaluated before matching: more make Spark very slow."""
 NONE = -1
 
 
@@ -118,11 +119,6 @@ def make_plan(bound: BoundClause) -> MatchPlan:
     sequence, conditions, declined = _state_conditions(bound, pattern, nfa)
     lists = _Lists()
     state_conditions = tuple(lists.add(condition) for condition in conditions)
-    if len(lists.row) > MAX_ROW_CONDITIONS:
-        raise QueryError(
-            "TOO_MANY_CONDITIONS",
-            f"DEFINE has {len(lists.row):,} different conditions; {MAX_ROW_CONDITIONS:,} is the most",
-        )
     inputs = _Inputs()
     for condition in (*lists.neighbours, *lists.run):
         inputs.of_condition(condition, bound.variables)
@@ -132,6 +128,12 @@ def make_plan(bound: BoundClause) -> MatchPlan:
     for name in shown:
         if name not in bound.partition_by:
             inputs.add(Column(name))
+    pushed = len(lists.row) + sum(item.is_computed for item in inputs.found.values())
+    if pushed > MAX_PUSHED:
+        raise QueryError(
+            "TOO_MANY_CONDITIONS",
+            f"the clause has {pushed:,} different conditions and expressions over one row; {MAX_PUSHED:,} is the most",
+        )
     return MatchPlan(
         bound=bound,
         pattern=pattern,
@@ -176,9 +178,9 @@ class _Lists:
     """Conditions of all states, each kept once."""
 
     def __init__(self) -> None:
-        self.row: list[Expr] = []
-        self.neighbours: list[Expr] = []
-        self.run: list[Expr] = []
+        self.row: dict[Expr, int] = {}
+        self.neighbours: dict[Expr, int] = {}
+        self.run: dict[Expr, int] = {}
 
     def add(self, condition: Condition) -> StateCondition:
         return StateCondition(
@@ -188,12 +190,8 @@ class _Lists:
         )
 
     @staticmethod
-    def _place(kept: list[Expr], part: Expr | None) -> int:
-        if part is None:
-            return NONE
-        if part not in kept:
-            kept.append(part)
-        return kept.index(part)
+    def _place(kept: dict[Expr, int], part: Expr | None) -> int:
+        return NONE if part is None else kept.setdefault(part, len(kept))
 
 
 class _Inputs:

@@ -137,6 +137,8 @@ class _Source:
             self.put(f"    {whole} = value")
         elif total is Total.SUM_REAL:
             self.put(f"    {real} += conditions.real[{value}, row]")
+        elif total is Total.SUM_AS_REAL:
+            self.put(f"    {real} += float(conditions.whole[{value}, row])")
         elif total is Total.TRUE_VALUES:
             self.put(f"    {whole} += conditions.whole[{value}, row]")
         else:
@@ -217,6 +219,9 @@ class _Source:
         if op in (Op.NOT, Op.IS_NULL, Op.IS_TRUE, Op.IS_FALSE):
             self._logic(op, top - 1)
             return top
+        if op in (Op.GREATEST, Op.LEAST):
+            self._extreme(op, a, top - 2, top - 1)
+            return top - 1
         if op >= 60:
             self._compare(op, top - 2, top - 1)
             return top - 1
@@ -286,6 +291,12 @@ class _Source:
         self.put(f"w{v} = np.int64(1) if {truth} else np.int64(0)")
         self.put(f"n{v} = False")
 
+    def _extreme(self, op: Op, real: int, x: int, y: int) -> None:
+        low, high = (x, y) if op == Op.GREATEST else (y, x)
+        better = f"real_less(r{low}, r{high})" if real else f"w{low} < w{high}"
+        self.put(f"if not n{y} and (n{x} or {better}):")
+        self.put(f"    r{x}, w{x}, n{x} = r{y}, w{y}, False")
+
     def _compare(self, op: Op, x: int, y: int) -> None:
         if op == Op.AND:
             self.put(f"false = (not n{x} and w{x} == 0) or (not n{y} and w{y} == 0)")
@@ -330,7 +341,7 @@ class _Source:
             if a > 0:
                 self.put(f"    if w{v} == SMALLEST or not fits(-w{v}, {a}):")
                 self.put("        return OVERFLOW")
-            self.put(f"    w{v} = wrapped(-w{v}, {abs(a)})")
+            self.put(f"    w{v} = wrapped(np.int64(np.uint64(0) - np.uint64(w{v})), {abs(a)})")
         elif op == Op.NEGATE_REAL:
             self.put(f"r{v} = -r{v}")
         elif op == Op.ABSOLUTE_REAL:

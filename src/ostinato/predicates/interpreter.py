@@ -53,6 +53,7 @@ _LAST, _LAST_BEFORE, _FIRST, _FIRST_AFTER = (
 _LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = int(Keep.LEAST_WHOLE), int(Keep.MOST_WHOLE), int(Keep.LEAST_REAL)
 _ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), int(Total.VALUES_REAL)
 _SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
+_SUM_AS_REAL = int(Total.SUM_AS_REAL)
 _DISTINCT_REAL = int(Total.DISTINCT_REAL)
 _LN, _LOG10 = MATH_FUNCTIONS.index("ln"), MATH_FUNCTIONS.index("log10")
 _WHOLE = int(Op.WHOLE)
@@ -92,6 +93,8 @@ _LESS_REAL = int(Op.LESS_REAL)
 _LESS_EQUAL_REAL = int(Op.LESS_EQUAL_REAL)
 _EQUAL_REAL = int(Op.EQUAL_REAL)
 _SAME = int(Op.SAME)
+_GREATEST = int(Op.GREATEST)
+_LEAST = int(Op.LEAST)
 _SAME_REAL = int(Op.SAME_REAL)
 _NOT = int(Op.NOT)
 _AND = int(Op.AND)
@@ -166,10 +169,11 @@ def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
                 if total == _VALUES_WHOLE or total == _VALUES_REAL:
                     whole += 1
                 elif total == _SUM_WHOLE:
-                    value = conditions.whole[conditions.place[column], row]
-                    if (value > 0 and whole > _LARGEST - value) or (value < 0 and whole < _SMALLEST - value):
+                    whole, bad = add_whole(whole, conditions.whole[conditions.place[column], row])
+                    if bad:
                         return OVERFLOW
-                    whole += value
+                elif total == _SUM_AS_REAL:
+                    real += float(conditions.whole[conditions.place[column], row])
                 elif total == _SUM_REAL:
                     real += conditions.real[conditions.place[column], row]
                 elif total == _TRUE_VALUES:
@@ -265,36 +269,44 @@ def target_row(register, shift, row, depth, key_first, key_end, work):  # type: 
     return at
 
 
+# Overflow is looked for before computing: compiled signed arithmetic may assume that there is none and drop a later
+# check. Results that may have to wrap around are computed unsigned, where wrapping is defined.
+
+
 @inline_kernel
 def add_whole(left, right):  # type: ignore[no-untyped-def]
-    """The sum, and whether it left int64. Checked before adding: compiled code may drop a check afterwards."""
+    """The sum (wrapped around if it must be), and whether it left int64."""
     bad = (right > 0 and left > _LARGEST - right) or (right < 0 and left < _SMALLEST - right)
-    return left + right, bad
+    return np.int64(np.uint64(left) + np.uint64(right)), bad
 
 
 @inline_kernel
 def subtract_whole(left, right):  # type: ignore[no-untyped-def]
-    """The difference, and whether it left int64."""
+    """The difference (wrapped around if it must be), and whether it left int64."""
     bad = (right < 0 and left > _LARGEST + right) or (right > 0 and left < _SMALLEST + right)
-    return left - right, bad
+    return np.int64(np.uint64(left) - np.uint64(right)), bad
 
 
 @inline_kernel
 def multiply_whole(left, right):  # type: ignore[no-untyped-def]
     """The product (wrapped around if it must be), and whether it left int64."""
-    product = left * right
+    product = np.int64(np.uint64(left) * np.uint64(right))
     if left == 0 or right == 0:
         return product, False
-    if left == -1 or right == -1:
-        return product, left == _SMALLEST or right == _SMALLEST
-    return product, product // right != left or product % right != 0
+    if left == _SMALLEST or right == _SMALLEST:
+        return product, left != 1 and right != 1
+    one, two = abs(left), abs(right)
+    if (left < 0) == (right < 0):
+        return product, one > _LARGEST // two
+    # A negative product may reach one further down than a positive one up.
+    return product, one > _LARGEST // two and not (one - 1 == _LARGEST // two and _LARGEST % two == two - 1)
 
 
 @inline_kernel
 def divide_whole(left, right):  # type: ignore[no-untyped-def]
     """The quotient towards zero, and whether it left int64; right isn't 0."""
     if right == -1:
-        return -left, left == _SMALLEST
+        return np.int64(np.uint64(0) - np.uint64(left)), left == _SMALLEST
     quotient = left // right
     if left % right != 0 and (left < 0) != (right < 0):
         quotient += 1
@@ -451,6 +463,18 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
             else:
                 top -= 1
                 left, right = top, top + 1
+                if op == _GREATEST or op == _LEAST:  # NULLs are skipped
+                    if not null[right]:
+                        if null[left]:
+                            better = True
+                        elif a:
+                            low, high = (left, right) if op == _GREATEST else (right, left)
+                            better = real_less(real[low], real[high])
+                        else:
+                            better = whole[left] < whole[right] if op == _GREATEST else whole[right] < whole[left]
+                        if better:
+                            real[left], whole[left], null[left] = real[right], whole[right], False
+                    continue
                 either = null[left] or null[right]
                 holds = False
                 if op == _AND:
@@ -499,7 +523,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                 if op == _NEGATE or whole[top] < 0:
                     if a > 0 and (whole[top] == _SMALLEST or not fits(-whole[top], a)):
                         return OVERFLOW
-                    whole[top] = wrapped(-whole[top], abs(a))
+                    whole[top] = wrapped(np.int64(np.uint64(0) - np.uint64(whole[top])), abs(a))
             elif op == _NEGATE_REAL:
                 real[top] = -real[top]
             elif op == _ABSOLUTE_REAL:

@@ -57,6 +57,8 @@ def store_of(kind: pa.DataType) -> str:
     """How the kernel keeps values of a type."""
     if t.is_float(kind):
         return "real"
+    if t.is_decimal(kind) and kind.precision > 18:
+        return "rank"  # too wide for int64, but still to be compared
     if kind == t.BOOL or t.is_integral(kind) or t.is_datetime(kind) or kind == t.DURATION or t.is_decimal(kind):
         return "whole"
     return "rank"
@@ -278,8 +280,14 @@ class _Lowering:
             self.refuse(expr, "an expression with CLASSIFIER() or MATCH_NUMBER() inside a navigation")
         else:
             column = self.column(operand)
+            self.refuse_wide(expr, self.columns[column].type)
             real = self.columns[column].store == "real"
             self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, expr.shift, grows=1)
+
+    def refuse_wide(self, expr: Expr, kind: pa.DataType) -> None:
+        """Decimals of more than 18 digits are kept as ranks, which only the comparison of two of them can read."""
+        if t.is_decimal(kind) and store_of(kind) == "rank":
+            self.refuse(expr, f"anything but a comparison of two {t.spark_name(kind)}")
 
     def row_register(self, expr: Navigation) -> int:
         if expr.rows is None and expr.anchor is Anchor.LAST and expr.skip == 0:
@@ -334,12 +342,15 @@ class _Lowering:
     def total(self, expr: Aggregate, columns: tuple[int, ...], store: str) -> None:
         """sum and avg; NULL without a value."""
         kind = next(self.columns[column].type for column in columns if column >= 0)
+        if store == "rank":
+            self.refuse(expr, f"{expr.name} of {t.spark_name(kind)}")
         values = self.accumulator(Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE, columns)
-        total = self.accumulator(Total.SUM_REAL if store == "real" else Total.SUM_WHOLE, columns)
-        if store == "real":
+        as_real = store == "real" or (expr.name == "avg" and t.is_integral(kind))
+        if as_real:
+            total = self.accumulator(Total.SUM_REAL if store == "real" else Total.SUM_AS_REAL, columns)
             self.put(Op.TOTAL_REAL, total, values, grows=1)
         else:
-            self.put(Op.TOTAL_WHOLE, total, values, grows=1)
+            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.SUM_WHOLE, columns), values, grows=1)
         if expr.name == "sum":
             return
         if t.is_decimal(kind) or kind == t.DURATION:
@@ -347,8 +358,6 @@ class _Lowering:
             scale = aggregate_type("avg", [kind]).scale - kind.scale if t.is_decimal(kind) else 0
             self.put(Op.AVERAGE, 10**scale, grows=-1)
             return
-        if store != "real":
-            self.put(Op.TO_REAL)
         self.put(Op.TOTAL_WHOLE, values, -1, grows=1)
         self.put(Op.TO_REAL)
         self.put(Op.DIVIDE_REAL, 0, 0, grows=-1)
@@ -365,6 +374,7 @@ class _Lowering:
             keep = Keep.LEAST_WHOLE if least else Keep.MOST_WHOLE
         register = self.register(Register(keep, expr.rows, max(by)))
         column = max(columns)
+        self.refuse_wide(expr, self.columns[column].type)
         real = self.columns[column].store == "real"
         self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, 0, grows=1)
 
@@ -549,12 +559,8 @@ class _Lowering:
         self.land(*ends)
 
     def extreme(self, name: str, args: Sequence[Expr], kind: pa.DataType) -> None:
-        """GREATEST and LEAST skip NULLs: the first so far wins unless the next is beyond it."""
-        result: Expr = args[0]
+        """GREATEST and LEAST, which skip NULLs."""
+        self.emit_as(args[0], kind)
         for arg in args[1:]:
-            beyond = Operator(">" if name == "greatest" else "<", (arg, result))
-            keep = Operator("or", (beyond, Operator("is null", (result,))))
-            result = Case(
-                None, ((Operator("and", (Operator("not", (Operator("is null", (arg,)),)), keep)), arg),), result
-            )
-        self.emit_as(result, kind)
+            self.emit_as(arg, kind)
+            self.put(Op.GREATEST if name == "greatest" else Op.LEAST, int(t.is_float(kind)), grows=-1)

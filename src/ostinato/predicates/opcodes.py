@@ -59,6 +59,8 @@ class Op(IntEnum):
     EQUAL_REAL = 65
     SAME = 66  # <=>
     SAME_REAL = 67
+    GREATEST = 68  # a: 1 for real numbers; NULLs are skipped
+    LEAST = 69
     # logic
     NOT = 70
     AND = 71
@@ -118,3 +120,4 @@ class Total(IntEnum):
     TRUE_VALUES = 5
     DISTINCT_WHOLE = 6  # nothing is kept: counted on demand
     DISTINCT_REAL = 7
+    SUM_AS_REAL = 8  # whole numbers added as real ones: the average of integers

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError
 from ostinato.predicates import types as t
 from ostinato.predicates.interpreter import Conditions
-from ostinato.predicates.run_program import ColumnUse, RunProgram
+from ostinato.predicates.run_program import RunProgram
 from ostinato.predicates.vectors import Vector
 from ostinato.query.expressions import Expr
 
@@ -36,7 +35,7 @@ def tie_to_columns(
             real.append(np.asarray(vector.values, np.float64))
         else:
             place.append(len(whole))
-            whole.append(ranks.of(vector) if use.store == "rank" else _whole(use, vector))
+            whole.append(ranks.of(vector) if use.store == "rank" else np.asarray(vector.values, np.int64))
         has_nulls = vector.valid is not None and not vector.valid.all()
         valid_place.append(len(valid) if has_nulls else -1)
         if has_nulls and vector.valid is not None:
@@ -74,29 +73,20 @@ def _stacked(arrays: list[NDArray], rows: int, dtype: type) -> NDArray:  # type:
     return np.ascontiguousarray(np.stack(arrays)) if arrays else np.zeros((0, rows), dtype)
 
 
-def _whole(use: ColumnUse, vector: Vector) -> NDArray[np.int64]:
-    values = vector.values
-    if values.dtype == object:  # decimals beyond 18 digits
-        limit = 2**63
-        if any(abs(value) >= limit for value in values if value is not None):
-            raise MatchError(
-                "DECIMAL_TOO_WIDE",
-                f"a {t.spark_name(use.type)} with more than 18 digits can't be read across rows in DEFINE",
-                hint="cast it to DOUBLE there",
-            )
-        values = np.array([0 if value is None else value for value in values], np.int64)
-    return np.asarray(values, np.int64)
-
-
 class _Ranks:
     """Values that can only be compared, as their place among all values of the batch and the query's constants."""
 
     def __init__(self, program: RunProgram, vectors: Sequence[Vector]) -> None:
         self.sorted: dict[str, pa.Array] = {}
+        self.wide: dict[str, dict[int, int]] = {}
+        """For decimals beyond 18 digits: the rank of each unscaled value."""
         by_type: dict[str, list[pa.Array]] = {"string": [pa.array(program.variables, t.STRING)]}
         kinds: dict[str, pa.DataType] = {"string": t.STRING}
         for use, vector in zip(program.columns, vectors, strict=True):
-            if use.store == "rank":
+            if use.store == "rank" and t.is_decimal(use.type):
+                values = self.wide.setdefault(str(use.type), {})
+                values.update(dict.fromkeys(value for value in vector.values if value is not None))
+            elif use.store == "rank":
                 by_type.setdefault(str(use.type), []).append(pc.unique(vector.values))
                 kinds[str(use.type)] = use.type
         for name, value in program.texts:
@@ -104,6 +94,8 @@ class _Ranks:
         for name, arrays in by_type.items():
             values = pc.drop_null(pc.unique(pa.concat_arrays([array.cast(arrays[0].type) for array in arrays])))
             self.sorted[name] = values.take(pc.sort_indices(values)) if len(values) > 1 else values
+        for name, values in self.wide.items():
+            self.wide[name] = {value: rank for rank, value in enumerate(sorted(values))}
         self.constants = np.array(
             [
                 self._rank(self.sorted[name], pa.array([value], self.sorted[name].type))[0]
@@ -114,6 +106,9 @@ class _Ranks:
         self.labels = self._rank(self.sorted["string"], pa.array(program.variables, t.STRING))
 
     def of(self, vector: Vector) -> NDArray[np.int64]:
+        if t.is_decimal(vector.type):
+            ranks = self.wide[str(vector.type)]
+            return np.array([ranks.get(value, 0) for value in vector.values], np.int64)
         return self._rank(self.sorted[str(vector.type)], vector.values)
 
     @staticmethod

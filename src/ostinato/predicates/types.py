@@ -267,6 +267,8 @@ def parse_type(text: str, settings: Settings) -> pa.DataType | None:
 
     >>> parse_type("Decimal(10, 2)", Settings()), parse_type("array<int>", Settings()).value_type
     (Decimal128Type(decimal128(10, 2)), DataType(int32))
+    >>> parse_type("VARCHAR(7)", Settings()), parse_type("varchar", Settings())
+    (DataType(string), None)
     """
     word = " ".join(text.lower().split())
     if word in _WORDS:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.errors import QueryError, speaking_of
+from ostinato.errors import MatchError, QueryError, speaking_of
 from ostinato.language.binding import bind
 from ostinato.planning.plan import MATCHED, MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
@@ -58,7 +58,7 @@ def as_table(data: Any, settings: t.Settings) -> pa.Table:
         data = pa.Table.from_batches([data])
     elif not isinstance(data, pa.Table):
         if hasattr(data, "__dataframe__") or type(data).__module__.split(".")[0] == "pandas":
-            data = pa.Table.from_pandas(data, preserve_index=False)
+            data = _from_pandas(data)
         elif hasattr(data, "__arrow_c_stream__"):
             data = pa.table(data)
         elif isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
@@ -73,6 +73,13 @@ def as_table(data: Any, settings: t.Settings) -> pa.Table:
     return pa.Table.from_arrays(columns, names=data.column_names)
 
 
+def _from_pandas(data: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(data, preserve_index=False)
+    except pa.ArrowException as error:
+        raise QueryError("NOT_A_TABLE", f"this DataFrame has no Arrow form: {error}") from None
+
+
 def _from_batches(batches: list[Any]) -> pa.Table:
     if not batches or not all(isinstance(batch, pa.RecordBatch) for batch in batches):
         raise QueryError("NOT_A_TABLE", "expected at least one pyarrow RecordBatch")
@@ -85,7 +92,12 @@ def _plain(column: pa.ChunkedArray, settings: t.Settings) -> pa.Array:
         column = column.cast(column.type.value_type)
     wanted = t.normalise(column.type, settings)
     if wanted != column.type:
-        column = column.cast(wanted)
+        try:
+            column = column.cast(wanted)
+        except pa.ArrowInvalid as error:
+            raise QueryError(
+                "UNSUPPORTED_TYPE", f"a column of type {column.type} doesn't fit {wanted}: {error}"
+            ) from None
     return one_array(column)
 
 
@@ -93,7 +105,16 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
     """The column in one piece."""
     if column.num_chunks == 1:
         return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    if not column.num_chunks:
+        return pa.array([], column.type)
+    try:
+        return pa.concat_arrays(column.chunks)
+    except pa.ArrowInvalid as error:  # Arrow counts the bytes of texts in 32 bits
+        raise MatchError(
+            "TASK_TOO_LARGE",
+            f"a column of one task holds too much text: {error}",
+            hint="leave the column out of the query, or spread the keys over more partitions",
+        ) from None
 
 
 class _LocalPlan:
