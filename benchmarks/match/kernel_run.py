@@ -5,7 +5,8 @@ That is: row conditions, conditions over neighbours, matching. Parsing, planning
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.queries import Mode, PatternQuery
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
+from ostinato.matching import compiled
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
@@ -41,6 +43,11 @@ class KernelRun:
         self._ordered = self._worker._ordered(self._batch(self.row_conditions()))
         self.given_masks = self.row_conditions()
 
+    @property
+    def reads_run(self) -> bool:
+        """Whether conditions over the run are left to the kernel: interpreted, or compiled where rows are many."""
+        return self._prepared.typed.run is not None
+
     def _leaf(self, node: Any) -> Any:
         return local._column_values(self._arrays)(node)
 
@@ -60,6 +67,16 @@ class KernelRun:
     def whole(self) -> int:
         """All of it; how many matches."""
         return self.match(self.row_conditions())
+
+
+@contextmanager
+def compiling_after(rows: int) -> Iterator[None]:
+    """Inside, conditions over the run are compiled once a query has seen so many rows."""
+    before, compiled.ROWS_BEFORE_COMPILING = compiled.ROWS_BEFORE_COMPILING, rows
+    try:
+        yield
+    finally:
+        compiled.ROWS_BEFORE_COMPILING = before
 
 
 def price_table(price: NDArray[np.float64]) -> pa.Table:
