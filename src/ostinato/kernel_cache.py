@@ -53,6 +53,11 @@ def inline_kernel(function: Function) -> Function:
     return _uncached(function, {**_BORROWING, "forceinline": True})
 
 
+def called_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that kernels call but don't take into their loops; stored as a part of them. It makes no array."""
+    return _uncached(function, _BORROWING)
+
+
 def _uncached(function: Function, options: dict[str, Any]) -> Function:
     compiled: Function = numba.njit(**options)(function)
     return compiled

@@ -150,11 +150,15 @@ class _Source:
         self.lines = ["def check(state, label, row, depth, key_first, key_end, number, work, conditions):"]
         self.indent = 1
         self.put("which = conditions.condition_of_state[state]")
-        for which in range(len(self.program.entry) - 1):
+        first, entry = self.program.first, self.program.entry
+        for which in range(len(first) - 1):
             self.put(f"if which == {which}:")
             self.indent += 1
-            self.block(self.program.entry[which], self.program.entry[which + 1], 0)
-            self.put("return 1 if not n0 and w0 != 0 else 0")
+            for conjunct in range(first[which], first[which + 1]):
+                self.block(entry[conjunct], entry[conjunct + 1], 0)
+                self.put("if n0 or w0 == 0:")
+                self.put("    return 0")
+            self.put("return 1")
             self.indent -= 1
         self.put("return 1")
         return "\n".join(self.lines)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernel_cache import called_kernel, inline_kernel
 from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, MATH_FUNCTIONS, OVERFLOW, Keep, Op, Total
 
 
@@ -19,6 +19,7 @@ class Conditions(NamedTuple):
     """A RunProgram tied to the columns of a batch. A column's row of `valid` is empty-handed when it has no NULL."""
 
     code: NDArray[np.int64]
+    first: NDArray[np.int64]
     entry: NDArray[np.int64]
     condition_of_state: NDArray[np.int64]
     """Which condition a state has, or -1."""
@@ -349,17 +350,48 @@ def label_rank(register, shift, label, row, depth, key_first, key_end, work, con
     return conditions.label_rank[found]
 
 
+NULL_VERDICT = 2
+"""What a comparison gives beside 1 and 0."""
+
+
 @inline_kernel
-def check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
-    """The condition of the state, for this row under this label: 1 TRUE, 0 FALSE or NULL, negative an error."""
-    which = conditions.condition_of_state[state]
-    if which < 0:
-        return 1
+def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+    """Two loads and their comparison: 1, 0 or NULL_VERDICT."""
+    code = conditions.code
+    comparison, column, other = code[at, 1], code[at, 2], code[at + 1, 1]
+    one = target_row(code[at, 3], code[at + 1, 0], row, depth, key_first, key_end, work)
+    two = target_row(code[at + 1, 2], code[at + 1, 3], row, depth, key_first, key_end, work)
+    missing = one < 0 or not is_valid(conditions, column, one)
+    missing_other = two < 0 or not is_valid(conditions, other, two)
+    if missing or missing_other:
+        if comparison != _SAME:
+            return NULL_VERDICT
+        return 1 if missing and missing_other else 0
+    if code[at, 0] == _COMPARE_REAL:
+        x, y = conditions.real[conditions.place[column], one], conditions.real[conditions.place[other], two]
+        if comparison == _LESS:
+            holds = real_less(x, y)
+        elif comparison == _LESS_EQUAL:
+            holds = not real_less(y, x)
+        else:
+            holds = real_equal(x, y)
+    else:
+        left, right = conditions.whole[conditions.place[column], one], conditions.whole[conditions.place[other], two]
+        if comparison == _LESS:
+            holds = left < right
+        elif comparison == _LESS_EQUAL:
+            holds = left <= right
+        else:
+            holds = left == right
+    return 1 if holds else 0
+
+
+@called_kernel
+def run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+    """Any code: 1 TRUE, 0 FALSE or NULL, negative an error."""
     real, whole, null = work.stack, work.stack_whole, work.stack_null
     code = conditions.code
     top = -1
-    at = conditions.entry[which]
-    end = conditions.entry[which + 1]
     while at < end:
         op, a, b, c = code[at, 0], code[at, 1], code[at, 2], code[at, 3]
         at += 1
@@ -367,35 +399,10 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
             top += 1
             null[top] = False
             if op >= _COMPARE_WHOLE:
-                one = target_row(c, code[at, 0], row, depth, key_first, key_end, work)
-                two = target_row(code[at, 2], code[at, 3], row, depth, key_first, key_end, work)
-                other = code[at, 1]
+                verdict = compare_loads(at - 1, row, depth, key_first, key_end, work, conditions)
                 at += 1
-                missing = one < 0 or not is_valid(conditions, b, one)
-                missing_other = two < 0 or not is_valid(conditions, other, two)
-                holds = False
-                if missing or missing_other:
-                    null[top] = a != _SAME
-                    holds = missing and missing_other
-                elif op == _COMPARE_REAL:
-                    x_real = conditions.real[conditions.place[b], one]
-                    y_real = conditions.real[conditions.place[other], two]
-                    if a == _LESS:
-                        holds = real_less(x_real, y_real)
-                    elif a == _LESS_EQUAL:
-                        holds = not real_less(y_real, x_real)
-                    else:
-                        holds = real_equal(x_real, y_real)
-                else:
-                    x_whole = conditions.whole[conditions.place[b], one]
-                    y_whole = conditions.whole[conditions.place[other], two]
-                    if a == _LESS:
-                        holds = x_whole < y_whole
-                    elif a == _LESS_EQUAL:
-                        holds = x_whole <= y_whole
-                    else:
-                        holds = x_whole == y_whole
-                whole[top] = 1 if holds else 0
+                whole[top] = verdict & 1
+                null[top] = verdict == NULL_VERDICT
             elif op == _LOAD_REAL or op == _LOAD_WHOLE:
                 source = target_row(b, c, row, depth, key_first, key_end, work)
                 if source < 0 or not is_valid(conditions, a, source):
@@ -581,3 +588,24 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
                 return OVERFLOW
             whole[left] = wrapped(value, 64 if a == 0 else abs(a))
     return 1 if not null[0] and whole[0] != 0 else 0
+
+
+@inline_kernel
+def check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+    """The condition of the state, for this row under this label: 1 TRUE, 0 FALSE or NULL, negative an error.
+
+    The comparison of two values, which most conditions consist of, is done here, inside the loop of the search; the
+    rest is a call, so that it doesn't burden that loop.
+    """
+    which = conditions.condition_of_state[state]
+    if which < 0:
+        return 1
+    for conjunct in range(conditions.first[which], conditions.first[which + 1]):
+        at, end = conditions.entry[conjunct], conditions.entry[conjunct + 1]
+        if end == at + 2 and _COMPARE_WHOLE <= conditions.code[at, 0] <= _COMPARE_REAL:
+            verdict = compare_loads(at, row, depth, key_first, key_end, work, conditions)
+        else:
+            verdict = run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions)
+        if verdict != 1:
+            return verdict if verdict < 0 else 0
+    return 1

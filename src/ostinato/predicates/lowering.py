@@ -69,7 +69,7 @@ def lower_conditions(
 ) -> RunProgram:
     """The program of all conditions, in their order."""
     lowering = _Lowering(variables, input_type, settings)
-    entry = [0]
+    first, entry = [0], [0]
     for condition in conditions:
         kind = lowering.type_of(condition)
         if kind not in (t.BOOL, t.NULL):
@@ -78,15 +78,19 @@ def lower_conditions(
                 f"a condition is TRUE or FALSE, this is {t.spark_name(kind)}",
                 span=span_of(condition),
             )
-        lowering.depth = 0
-        lowering.emit(condition)
-        entry.append(len(lowering.code))
+        conjuncts = condition.args if isinstance(condition, Operator) and condition.op == "and" else (condition,)
+        for conjunct in conjuncts:
+            lowering.depth = 0
+            lowering.emit(conjunct)
+            entry.append(len(lowering.code))
+        first.append(len(entry) - 1)
     return RunProgram(
         variables,
         tuple(lowering.columns),
         tuple(lowering.registers),
         tuple(lowering.accumulators),
         tuple(lowering.code),
+        tuple(first),
         tuple(entry),
         tuple(lowering.reals),
         tuple(lowering.texts),

@@ -42,6 +42,7 @@ def tie_to_columns(
             valid.append(vector.valid)
     return Conditions(
         code=np.array(program.code, np.int64).reshape(-1, 4),
+        first=np.array(program.first, np.int64),
         entry=np.array(program.entry, np.int64),
         condition_of_state=np.array(condition_of_state, np.int64),
         whole=_stacked(whole, rows, np.int64),

@@ -42,13 +42,15 @@ class Accumulator:
 
 @dataclass(frozen=True, slots=True)
 class RunProgram:
-    """`entry[i]` is where the code of condition i starts; it ends with `entry[i + 1]`."""
+    """Condition i holds when the conjuncts from `first[i]` to before `first[i + 1]` do; the code of conjunct c is
+    `code[entry[c] : entry[c + 1]]`."""
 
     variables: tuple[str, ...]
     columns: tuple[ColumnUse, ...]
     registers: tuple[Register, ...]
     accumulators: tuple[Accumulator, ...]
     code: tuple[tuple[int, int, int, int], ...]
+    first: tuple[int, ...]
     entry: tuple[int, ...]
     reals: tuple[float, ...]
     texts: tuple[tuple[str, object], ...]

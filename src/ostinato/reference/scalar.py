@@ -172,6 +172,10 @@ def _like(text: str, pattern: str, escape: str = "\\", *, ignore_case: bool) -> 
     return re.fullmatch(wanted, text, re.DOTALL | (re.IGNORECASE if ignore_case else 0)) is not None
 
 
+_STRICT = frozenset("abs upper ucase lower lcase length char_length len concat mod".split())
+"""The functions below that give NULL for NULL. Of others nothing is guessed."""
+
+
 def call(name: str, values: Sequence[Any], ansi: bool) -> Any:
     """A function whose arguments are all evaluated first; COALESCE, IF and the like are not among them."""
     if name in ("greatest", "least"):
@@ -183,7 +187,7 @@ def call(name: str, values: Sequence[Any], ansi: bool) -> Any:
             return values[0] is not None
         case "nullif", 2:
             return None if operate("=", values, ansi) is True else values[0]
-    if any(value is None for value in values):
+    if name in _STRICT and any(value is None for value in values):
         return None
     match name, len(values):
         case "abs", 1:
