@@ -55,7 +55,7 @@ M = "PATTERN (A B+)"
         (B + "A.i + 1", "NOT_A_CONDITION", None),
         (f"ORDER BY id MEASURES upper(LAST(s), 1) AS x {M}", "INVALID_ARGUMENTS", "upper(LAST(s), 1)"),
         (B + "rand() > 0.5", "NONDETERMINISTIC_FUNCTION", None),
-        (B + "row_number() > 1", "ANALYSIS_ERROR", "row_number() > 1"),
+        (B + "row_number() > 1", "UNSUPPORTED_FUNCTION", "row_number()"),
         (f"ORDER BY nope MEASURES count(*) AS n {M}", "UNKNOWN_COLUMN", "nope"),
         (f"PARTITION BY nope ORDER BY id MEASURES count(*) AS n {M}", "UNKNOWN_COLUMN", "nope"),
         ("ORDER BY id MEASURES count(*) AS n PATTERN (A B{3,1})", "INVALID_QUANTIFIER", None),
