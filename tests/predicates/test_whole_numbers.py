@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ostinato.kernel_cache import kernel
-from ostinato.predicates import interpreter
+from ostinato.predicates import kernel_arithmetic
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 EDGES = sorted(
@@ -38,7 +38,7 @@ def towards_zero(left: int, right: int) -> int:
     ],
 )
 def test_against_python(name: str, exact: object, zero_divides: bool) -> None:
-    function = getattr(interpreter, name)
+    function = getattr(kernel_arithmetic, name)
 
     def over_all(left, right, value, bad):  # type: ignore[no-untyped-def]
         for i in range(len(left)):

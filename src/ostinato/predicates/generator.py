@@ -14,6 +14,7 @@ import numpy as np
 
 from ostinato.kernel_cache import inline_kernel
 from ostinato.predicates import interpreter as rt
+from ostinato.predicates import kernel_arithmetic as arithmetic
 from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, REAL_COMPARISON, Keep, Op, Total
 from ostinato.predicates.run_program import RunProgram
 
@@ -21,21 +22,20 @@ _NAMESPACE: dict[str, Any] = {
     "np": np,
     "OVERFLOW": OVERFLOW,
     "DIVIDE_BY_ZERO": DIVIDE_BY_ZERO,
-    "LARGEST": np.int64(2**63 - 1),
-    "SMALLEST": np.int64(-(2**63)),
-    "real_less": rt.real_less,
-    "real_equal": rt.real_equal,
-    "add_whole": rt.add_whole,
-    "subtract_whole": rt.subtract_whole,
-    "multiply_whole": rt.multiply_whole,
-    "fits": rt.fits,
-    "wrapped": rt.wrapped,
-    "math_function": rt.math_function,
+    "SMALLEST": arithmetic.SMALLEST,
+    "real_less": arithmetic.real_less,
+    "real_equal": arithmetic.real_equal,
+    "add_whole": arithmetic.add_whole,
+    "subtract_whole": arithmetic.subtract_whole,
+    "multiply_whole": arithmetic.multiply_whole,
+    "fits": arithmetic.fits,
+    "wrapped": arithmetic.wrapped,
+    "math_function": arithmetic.math_function,
     "count_distinct": rt.count_distinct,
     "label_rank": rt.label_rank,
-    "divide_whole": rt.divide_whole,
-    "modulo_whole": rt.modulo_whole,
-    "average_whole": rt.average_whole,
+    "divide_whole": arithmetic.divide_whole,
+    "modulo_whole": arithmetic.modulo_whole,
+    "average_whole": arithmetic.average_whole,
 }
 
 
@@ -351,7 +351,7 @@ class _Source:
         elif op == Op.ABSOLUTE_REAL:
             self.put(f"r{v} = abs(r{v})")
         else:
-            self.put(f"if {a in rt.NULL_OUTSIDE_DOMAIN} and r{v} <= 0:")
+            self.put(f"if {a in arithmetic.NULL_OUTSIDE_DOMAIN} and r{v} <= 0:")
             self.put(f"    n{v} = True")
             self.put("else:")
             self.put(f"    r{v} = math_function({a}, r{v})")

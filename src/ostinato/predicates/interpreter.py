@@ -5,14 +5,29 @@ NaN follows Spark: equal to itself, greater than everything else.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import called_kernel, inline_kernel
-from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, MATH_FUNCTIONS, OVERFLOW, Keep, Op, Total
+from ostinato.predicates.kernel_arithmetic import (
+    LN,
+    LOG10,
+    SMALLEST,
+    add_whole,
+    average_whole,
+    divide_whole,
+    fits,
+    math_function,
+    modulo_whole,
+    multiply_whole,
+    real_equal,
+    real_less,
+    subtract_whole,
+    wrapped,
+)
+from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, Keep, Op, Total
 
 
 class Conditions(NamedTuple):
@@ -41,9 +56,6 @@ class Conditions(NamedTuple):
     total_column: NDArray[np.int64]
 
 
-_LARGEST = np.int64(2**63 - 1)
-_SMALLEST = np.int64(-(2**63))
-
 # Plain integers: numba compares them faster than it looks up an enumeration.
 _LAST, _LAST_BEFORE, _FIRST, _FIRST_AFTER = (
     int(Keep.LAST),
@@ -56,7 +68,6 @@ _ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), i
 _SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
 _SUM_AS_REAL = int(Total.SUM_AS_REAL)
 _DISTINCT_REAL = int(Total.DISTINCT_REAL)
-_LN, _LOG10 = MATH_FUNCTIONS.index("ln"), MATH_FUNCTIONS.index("log10")
 _WHOLE = int(Op.WHOLE)
 _REAL = int(Op.REAL)
 _TEXT = int(Op.TEXT)
@@ -113,16 +124,6 @@ _JUMP_UNLESS_NULL = int(Op.JUMP_UNLESS_NULL)
 def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
     place = conditions.valid_place[column]
     return place < 0 or conditions.valid[place, row]
-
-
-@inline_kernel
-def real_less(left, right):  # type: ignore[no-untyped-def]
-    return left < right or (right != right and left == left)
-
-
-@inline_kernel
-def real_equal(left, right):  # type: ignore[no-untyped-def]
-    return left == right or (left != left and right != right)
 
 
 @inline_kernel
@@ -185,24 +186,6 @@ def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def fits(value, bits):  # type: ignore[no-untyped-def]
-    """Whether a whole number fits in a narrower type than int64."""
-    if bits == 64:
-        return True
-    limit = np.int64(1) << np.int64(bits - 1)
-    return -limit <= value < limit
-
-
-@inline_kernel
-def wrapped(value, bits):  # type: ignore[no-untyped-def]
-    """The value as a type of so many bits keeps it without overflow checks."""
-    if bits == 64:
-        return value
-    shift = np.int64(64 - bits)
-    return (value << shift) >> shift
-
-
-@inline_kernel
 def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
     """Distinct values among the rows so far, by comparing each with those before it."""
     first = row - depth
@@ -233,30 +216,6 @@ def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[
 
 
 @inline_kernel
-def math_function(which, value):  # type: ignore[no-untyped-def]
-    """One of opcodes.MATH_FUNCTIONS; outside its domain NaN, as in Spark (ln and log10 give NULL: see `check`)."""
-    if which == 0:
-        return math.sqrt(value) if value >= 0 else np.nan
-    if which == 1:
-        return math.exp(value)
-    if which == 2:
-        return math.log(value)
-    if which == 3:
-        return math.log10(value)
-    if which == 4:
-        return math.sin(value)
-    if which == 5:
-        return math.cos(value)
-    if which == 6:
-        return math.tan(value)
-    if which == 7:
-        return math.asin(value) if -1 <= value <= 1 else np.nan
-    if which == 8:
-        return math.acos(value) if -1 <= value <= 1 else np.nan
-    return math.atan(value)
-
-
-@inline_kernel
 def target_row(register, shift, row, depth, key_first, key_end, work):  # type: ignore[no-untyped-def]
     """The row that an instruction reads, or -1."""
     at = row
@@ -268,75 +227,6 @@ def target_row(register, shift, row, depth, key_first, key_end, work):  # type: 
     if at < key_first or at >= key_end:
         return np.int64(-1)
     return at
-
-
-# Overflow is looked for before computing: compiled signed arithmetic may assume that there is none and drop a later
-# check. Results that may have to wrap around are computed unsigned, where wrapping is defined.
-
-
-@inline_kernel
-def add_whole(left, right):  # type: ignore[no-untyped-def]
-    """The sum (wrapped around if it must be), and whether it left int64."""
-    bad = (right > 0 and left > _LARGEST - right) or (right < 0 and left < _SMALLEST - right)
-    return np.int64(np.uint64(left) + np.uint64(right)), bad
-
-
-@inline_kernel
-def subtract_whole(left, right):  # type: ignore[no-untyped-def]
-    """The difference (wrapped around if it must be), and whether it left int64."""
-    bad = (right < 0 and left > _LARGEST + right) or (right > 0 and left < _SMALLEST + right)
-    return np.int64(np.uint64(left) - np.uint64(right)), bad
-
-
-@inline_kernel
-def multiply_whole(left, right):  # type: ignore[no-untyped-def]
-    """The product (wrapped around if it must be), and whether it left int64."""
-    product = np.int64(np.uint64(left) * np.uint64(right))
-    if left == 0 or right == 0:
-        return product, False
-    if left == _SMALLEST or right == _SMALLEST:
-        return product, left != 1 and right != 1
-    one, two = abs(left), abs(right)
-    if (left < 0) == (right < 0):
-        return product, one > _LARGEST // two
-    # A negative product may reach one further down than a positive one up.
-    return product, one > _LARGEST // two and not (one - 1 == _LARGEST // two and _LARGEST % two == two - 1)
-
-
-@inline_kernel
-def divide_whole(left, right):  # type: ignore[no-untyped-def]
-    """The quotient towards zero, and whether it left int64; right isn't 0."""
-    if right == -1:
-        return np.int64(np.uint64(0) - np.uint64(left)), left == _SMALLEST
-    quotient = left // right
-    if left % right != 0 and (left < 0) != (right < 0):
-        quotient += 1
-    return quotient, False
-
-
-@inline_kernel
-def modulo_whole(left, right):  # type: ignore[no-untyped-def]
-    """What division towards zero leaves; right isn't 0."""
-    if right == -1:
-        return np.int64(0), False
-    rest = left % right
-    if rest != 0 and (left < 0) != (right < 0):
-        rest -= right
-    return rest, False
-
-
-@inline_kernel
-def average_whole(total, count, factor):  # type: ignore[no-untyped-def]
-    """total * factor / count, rounded half away from zero, and whether it left int64."""
-    doubled, bad = multiply_whole(total, factor * 2)
-    if bad or doubled == _SMALLEST:
-        return np.int64(0), True
-    half = (abs(doubled) // count + 1) // 2
-    return (half if total >= 0 else -half), False
-
-
-NULL_OUTSIDE_DOMAIN = (_LN, _LOG10)
-"""The functions that give NULL where they aren't defined."""
 
 
 @inline_kernel
@@ -528,14 +418,14 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
                 whole[top] = product
             elif op == _NEGATE or op == _ABSOLUTE:
                 if op == _NEGATE or whole[top] < 0:
-                    if a > 0 and (whole[top] == _SMALLEST or not fits(-whole[top], a)):
+                    if a > 0 and (whole[top] == SMALLEST or not fits(-whole[top], a)):
                         return OVERFLOW
                     whole[top] = wrapped(np.int64(np.uint64(0) - np.uint64(whole[top])), abs(a))
             elif op == _NEGATE_REAL:
                 real[top] = -real[top]
             elif op == _ABSOLUTE_REAL:
                 real[top] = abs(real[top])
-            elif (a == _LN or a == _LOG10) and real[top] <= 0:
+            elif (a == LN or a == LOG10) and real[top] <= 0:
                 null[top] = True
             else:
                 real[top] = math_function(a, real[top])
