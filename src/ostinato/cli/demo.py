@@ -6,6 +6,7 @@ import argparse
 import platform
 import shlex
 import shutil
+import sys
 import textwrap
 import time
 from collections.abc import Iterator
@@ -61,12 +62,22 @@ def run_demo(options: argparse.Namespace) -> int:
     return 0
 
 
+def own_command() -> str:
+    """How this command is called again: by name, or by its path where the environment isn't on PATH."""
+    script = Path(sys.executable).with_name("ostinato")
+    if shutil.which("ostinato") is not None or not script.exists():
+        return "ostinato"
+    here = Path.cwd()
+    return shlex.quote(str(script.relative_to(here) if script.is_relative_to(here) else script))
+
+
 def next_steps(folder: Path) -> list[str]:
     """Commands that carry on from the demo's files."""
     query, trades = shlex.quote(str(folder / "v_shapes.sql")), shlex.quote(f"trades={folder / 'trades.parquet'}")
+    command = own_command()
     return [
-        f"ostinato run {query} --input {trades}",
-        f"ostinato explain {shlex.quote(str(folder / 'head_and_shoulders.sql'))} --svg automaton.svg",
+        f"{command} run {query} --input {trades}",
+        f"{command} explain {shlex.quote(str(folder / 'head_and_shoulders.sql'))} --svg automaton.svg",
     ]
 
 
