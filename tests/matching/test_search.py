@@ -7,7 +7,6 @@ import pytest
 
 import ostinato as ost
 from ostinato.matching import search
-from ostinato.matching.search import FINISHED
 
 ROWS = 5_000
 
@@ -46,8 +45,3 @@ def test_matches_that_hold_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ost.MatchError) as caught:
         ost.match("ORDER BY id MEASURES A.id AS x ALL MATCHES PATTERN (A+)", ids(500))
     assert caught.value.code == "RESULT_TOO_LARGE"
-
-
-def test_statuses_differ() -> None:
-    statuses = (FINISHED, search.MORE_MATCHES, search.MORE_PATH, search.MORE_DEPTH, search.MORE_MEMO, search.FAILED)
-    assert len(set(statuses)) == len(statuses)

@@ -1,8 +1,8 @@
 """Conditions over the run that the kernel doesn't know, evaluated like measures of the match so far.
 
 Everything that a measure can say can be said here: arrays of labels, aggregates over MATCH_NUMBER(), text functions
-across rows. Each trial of a row costs a round through the evaluator, so this is some thousand times slower than the
-kernel; `explain` says when a query takes this way.
+across rows. Each trial of a row costs a round through the evaluator, about 2 ms, where the kernel takes some 100 ns;
+`explain` says when a query takes this way.
 """
 
 from __future__ import annotations
