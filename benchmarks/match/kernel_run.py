@@ -17,11 +17,11 @@ from benchmarks.queries import Mode, PatternQuery
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.matching import compiled
+from ostinato.matching.spans import whole_keys
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.runtimes import local
-from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.worker import Batch, Worker
 
 Mask = NDArray[np.bool_]
@@ -40,7 +40,7 @@ class KernelRun:
         self._count = table.num_rows
         self._arrays = {name: local.one_array(table.column(name)) for name in table.column_names}
         self._inputs = {name: ready.evaluate(self._leaf, self._count) for name, ready in self._prepared.inputs.items()}
-        self._ordered = self._worker._ordered(self._batch(self.row_conditions()))
+        self._ordered = self._worker.order(self._batch(self.row_conditions()))
         self.given_masks = self.row_conditions()
 
     @property
@@ -61,8 +61,8 @@ class KernelRun:
     def match(self, masks: Sequence[Mask]) -> int:
         """Neighbours and matching, nothing kept from the last time; how many matches."""
         batch = self._batch(masks)
-        columns = SortedColumns(self._prepared.typed, batch.arrays, self._ordered)
-        return len(self._worker._match(batch, columns, self._ordered).start)
+        window = self._worker.window(batch, self._ordered)
+        return len(self._worker.search(window, whole_keys(self._ordered.key_at)).matches.start)
 
     def whole(self) -> int:
         """All of it; how many matches."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from ostinato.automaton.nfa import Nfa
 from ostinato.errors import MatchError
 from ostinato.matching import search as s
-from ostinato.matching.reachability import reachable_states
-from ostinato.matching.shifts import starting_rows, without_overlap
+from ostinato.matching.reachability import Reachable, reachable_states
+from ostinato.matching.shifts import after_last, starting_rows, without_overlap
+from ostinato.matching.spans import Spans
 from ostinato.matching.symbols import ALWAYS, Mask, symbols_of
 from ostinato.matching.tables import automaton_tables
 from ostinato.predicates.interpreter import Conditions
@@ -46,31 +48,53 @@ class Task:
     """The variables that SKIP TO means."""
     max_length: int | None
     within_us: int | None
+    show_timeouts: bool
     max_partial_matches: int
     needs_path: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SortedRows:
-    """The rows in order; `time_us` only where WITHIN needs it."""
+    """The rows at hand in order, of key k `key_at[k]:key_at[k + 1]`; `time_us` only where WITHIN needs it."""
 
     key_at: NDArray[np.int64]
     time_us: NDArray[np.int64]
+    spans: Spans
 
 
-def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) -> Matches:
+class Searched(NamedTuple):
+    """What was found, and where the search of each key ended: at `stop`, or at a start that rows to come decide."""
+
+    matches: Matches
+    next_start: NDArray[np.int64]
+    number: NDArray[np.int64]
+    """How many matches of the key are numbered now."""
+    ahead: NDArray[np.int64]
+    """How far from its start the search went on after each match; not for INCREMENTAL MATCHES."""
+
+
+def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) -> Searched:
     """Matches of a pattern of fixed length; `masks[i]` is the condition of its i-th row."""
-    length = len(masks)
+    length, spans = len(masks), rows.spans
     if task.max_length is not None and length > task.max_length:
-        return _matches(rows, np.empty(0, np.int64), np.empty(0, np.int64), None, None, task)
-    starts = starting_rows(masks, rows.key_at, rows.time_us, -1 if task.within_us is None else task.within_us)
+        return _searched(rows, np.empty(0, np.int64), length, task, spans.stop, 1)
+    within = -1 if task.within_us is None else task.within_us
+    starts = starting_rows(masks, rows.key_at, rows.time_us, within, spans)
     labels = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
     ahead = _ahead_of_fixed(task, labels, starts) if len(starts) else 1
     if ahead > 1:
         starts = starts[without_overlap(starts, rows.key_at, ahead)]
+    return _searched(rows, starts, length, task, after_last(starts, length, ahead, spans), ahead)
+
+
+def _searched(
+    rows: SortedRows, starts: NDArray[np.int64], length: int, task: Task, next_start: NDArray[np.int64], ahead: int
+) -> Searched:
     lengths = np.full(len(starts), length, np.int64)
     path = np.tile(np.arange(length, dtype=np.int32), len(starts)) if task.needs_path else None
-    return _matches(rows, starts, lengths, None, path, task)
+    matches = _matches(rows, starts, lengths, None, path, task)
+    per_key = np.bincount(np.searchsorted(rows.key_at, starts, side="right") - 1, minlength=len(next_start))
+    return Searched(matches, next_start, rows.spans.number + per_key, np.full(len(starts), ahead, np.int64))
 
 
 def _ahead_of_fixed(task: Task, labels: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
@@ -103,24 +127,32 @@ def match_by_search(
     masks: Sequence[Mask],
     mask_of_state: Sequence[int],
     over_run: OverRun | None = None,
-) -> Matches:
+) -> Searched:
     """Matches of any pattern. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions that read the run."""
     automaton = automaton_tables(task.nfa, task.variables)
-    count = int(rows.key_at[-1])
-    key_open = np.zeros(len(rows.key_at) - 1, np.uint8)
-    _check_longest(task, rows)
-    symbols = symbols_of(masks, mask_of_state, count)
-    reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, rows.key_at, key_open)
+    spans = rows.spans
+    check_longest(task, rows.key_at)
+    symbols = symbols_of(masks, mask_of_state, int(rows.key_at[-1]))
+    if task.show_timeouts:  # a run may time out before the rows come that it would need
+        reachable = Reachable(symbols.of_row, symbols.allowed)
+    else:
+        reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, spans.start, spans.end, spans.is_open)
     rules = _rules(task, reads_run=over_run is not None)
-    starts = s.Starts(rows.key_at[:-1].copy(), np.zeros(len(rows.key_at) - 1, np.int64))
+    starts = s.Starts(spans.start.copy(), spans.stop, spans.number.copy())
     outcome = s.run_search(
         s.search_plain if over_run is None else over_run.search,
         automaton,
         rules,
-        reachable,
-        rows.key_at,
-        key_open,
-        rows.time_us,
+        s.Rows(
+            rows.key_at,
+            spans.end,
+            spans.is_open,
+            spans.known_until,
+            reachable.set_of_row,
+            reachable.sets,
+            rows.time_us,
+            int(spans.start.min(initial=rows.key_at[-1])),
+        ),
         starts,
         () if over_run is None else over_run.conditions,
         (0, 0) if over_run is None else over_run.register_counts,
@@ -128,12 +160,14 @@ def match_by_search(
     if outcome.failure:
         raise _failure(task, outcome.failure, outcome.failed_row)
     found = outcome.found
-    return _matches(rows, found.start, found.length, found.number, found.path if rules.keep_path else None, task)
+    matches = _matches(rows, found.start, found.length, found.number, found.path if rules.keep_path else None, task)
+    return Searched(matches, starts.row, starts.number, found.ahead)
 
 
-def _check_longest(task: Task, rows: SortedRows) -> None:
+def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
+    """Raises PARTITION_TOO_LARGE where a quantifier's huge bound, taken as none, could matter."""
     longest = task.nfa.longest_partition
-    if longest is not None and np.diff(rows.key_at).max(initial=0) >= longest:
+    if longest is not None and np.diff(key_at).max(initial=0) >= longest:
         raise MatchError(
             "PARTITION_TOO_LARGE", f"a quantifier up to {longest:,} needs partitions with fewer rows than that"
         )
@@ -156,6 +190,7 @@ def _rules(task: Task, *, reads_run: bool) -> s.Rules:
         max_partial_matches=task.max_partial_matches,
         memo=memo,
         keep_path=task.needs_path,
+        timeouts=task.show_timeouts,
     )
 
 
@@ -211,7 +246,7 @@ def _matches(
     key = np.searchsorted(rows.key_at, start, side="right") - 1
     if number is None:
         first_of_key = np.searchsorted(key, key, side="left")
-        number = np.arange(len(start), dtype=np.int64) - first_of_key + 1
+        number = rows.spans.number[key] + np.arange(len(start), dtype=np.int64) - first_of_key + 1
     label_of_state = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
     excluded_state = np.array([state.excluded for state in task.nfa.states], np.bool_)
     if path is None:

@@ -40,10 +40,11 @@ def reachable_states(
     automaton: Automaton,
     symbol_of_row: NDArray[np.int32],
     allowed: NDArray[np.uint64],
-    key_at: NDArray[np.int64],
-    key_open: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    end: NDArray[np.int64],
+    is_open: NDArray[np.uint8],
 ) -> Reachable:
-    """`allowed[symbol]` are the states (bits) whose row condition holds; keys are rows `key_at[k]:key_at[k + 1]`."""
+    """`allowed[symbol]` are the states (bits) whose row condition holds; of key k rows `first[k]:end[k]` are asked."""
     states = len(automaton.label)
     symbols = len(allowed)
     capacity = 64
@@ -51,10 +52,10 @@ def reachable_states(
     leads[AT_END] = _completing(automaton, states)
     leads[AT_OPEN_END] = ~np.uint64(0)
     set_of_row = np.empty(len(symbol_of_row), np.int32)
-    progress = np.array([len(key_at) - 1, -1, 2], np.int64)  # keys left, row to do next in the last of them, sets
+    progress = np.array([len(first), -1, 2], np.int64)  # keys left, row to do next in the last of them, sets
     while True:
         status = _walk_back(
-            automaton, symbol_of_row, allowed, key_at, key_open, set_of_row, sets, leads, table, buckets, progress
+            automaton, symbol_of_row, allowed, first, end, is_open, set_of_row, sets, leads, table, buckets, progress
         )
         if status == DONE:
             return Reachable(set_of_row, sets[: progress[2]])
@@ -103,19 +104,18 @@ def _completing(automaton: Automaton, states: int) -> NDArray[np.uint64]:
 
 @kernel
 def _walk_back(  # type: ignore[no-untyped-def]
-    automaton, symbol_of_row, allowed, key_at, key_open, set_of_row, sets, leads, table, buckets, progress
+    automaton, symbol_of_row, allowed, first, end, is_open, set_of_row, sets, leads, table, buckets, progress
 ):
     width = sets.shape[1]
     wanted = np.zeros(width, np.uint64)
     while progress[0] > 0:
         key = progress[0] - 1
-        first = key_at[key]
-        row = progress[1] if progress[1] >= 0 else key_at[key + 1] - 1
-        if row == key_at[key + 1] - 1:
-            after = AT_OPEN_END if key_open[key] else AT_END
+        row = progress[1] if progress[1] >= 0 else end[key] - 1
+        if row == end[key] - 1:
+            after = AT_OPEN_END if is_open[key] else AT_END
         else:
             after = set_of_row[row + 1]
-        while row >= first:
+        while row >= first[key]:
             symbol = symbol_of_row[row]
             here = table[after, symbol] if after < table.shape[0] else -1
             if here < 0:

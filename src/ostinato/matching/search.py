@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel
-from ostinato.matching.reachability import Reachable
 from ostinato.matching.tables import Automaton
 
 # What the kernel returns.
@@ -46,6 +45,10 @@ LARGEST_PATH = 1 << 29
 KEY, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, KEY_STEPS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
+NO_TIME = -(1 << 63)
+"""The time of a row that has none; as `known_until`: nothing is known about rows to come."""
+
+
 class Rules(NamedTuple):
     """How to search, as numbers."""
 
@@ -59,22 +62,31 @@ class Rules(NamedTuple):
     max_partial_matches: int
     memo: int
     keep_path: bool
+    timeouts: bool
+    """Whether a start without a match gives the first run that was still open when WITHIN ended."""
 
 
 class Rows(NamedTuple):
-    """The sorted rows. Key k owns rows `key_at[k]:key_at[k + 1]`; `key_open[k]` says that more may follow."""
+    """The sorted rows. Of key k rows `key_at[k]:key_at[k + 1]` can be read, those before `end[k]` be consumed."""
 
     key_at: NDArray[np.int64]
-    key_open: NDArray[np.uint8]
+    end: NDArray[np.int64]
+    is_open: NDArray[np.uint8]
+    """Whether further rows of the key may follow."""
+    known_until: int
+    """Rows that follow are later than this."""
     set_of_row: NDArray[np.int32]
     sets: NDArray[np.uint64]
     time: NDArray[np.int64]
+    base: int
+    """No row before this one is consumed."""
 
 
 class Starts(NamedTuple):
-    """Per key: the row to try next as a start, and how many matches were numbered before."""
+    """Per key: the row to try next as a start, the row where to stop, how many matches were numbered before."""
 
     row: NDArray[np.int64]
+    stop: NDArray[np.int64]
     number: NDArray[np.int64]
 
 
@@ -84,6 +96,8 @@ class Found(NamedTuple):
     start: NDArray[np.int64]
     length: NDArray[np.int64]
     number: NDArray[np.int64]
+    ahead: NDArray[np.int64]
+    """How far from its start the search went on after the match."""
     path: NDArray[np.int32]
 
 
@@ -97,7 +111,7 @@ class Work(NamedTuple):
     real: NDArray[np.float64]
     memo: NDArray[np.int64]
     claimed: NDArray[np.int64]
-    """INCREMENTAL only: for each row the start of the match that ends there, or -1."""
+    """INCREMENTAL only: for each row from `base` on the start of the match that ends there, or -1."""
     stack: NDArray[np.float64]
     stack_whole: NDArray[np.int64]
     stack_null: NDArray[np.bool_]
@@ -117,10 +131,9 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
     node, cursor, memo, claimed = work.node, work.cursor, work.memo, work.claimed
     while progress[KEY] < keys:
         key = progress[KEY]
-        first, end = rows.key_at[key], rows.key_at[key + 1]
-        opened = rows.key_open[key] != 0
-        start = starts.row[key]
-        while start < end:
+        first, last_end, end = rows.key_at[key], rows.key_at[key + 1], rows.end[key]
+        start, stop = starts.row[key], starts.stop[key]
+        while start < stop:
             matches_before, path_before = progress[MATCHES], progress[PATH]
             number = starts.number[key] + 1
             progress[STAMP] += 1
@@ -128,6 +141,15 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
             status = FINISHED
             undecided = False
             found_length = -1
+            partial_length = -1
+            # Rows to come can matter to this start, unless WITHIN has passed for it.
+            waits = rows.is_open[key] != 0
+            timed_out = (
+                rules.within != NO_BOUND
+                and rows.known_until != NO_TIME
+                and time[start] != NO_TIME
+                and rows.known_until - time[start] >= rules.within
+            )
             tried = 0
             depth = 0
             node[0] = states + 1 if start == first else states
@@ -146,7 +168,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     if choice == ACCEPT_AT_END:
                         if row < end:
                             continue
-                        if opened:
+                        if waits:
                             undecided = True
                             break
                     if rules.mode == PREFERRED:
@@ -159,7 +181,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                             continue
                         found_length = depth
                         progress[MATCHES], progress[PATH] = matches_before, path_before
-                    elif rules.mode == INCREMENTAL and claimed[row - 1] >= 0:
+                    elif rules.mode == INCREMENTAL and claimed[row - 1 - rows.base] >= 0:
                         continue
                     status = _keep(
                         found, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before
@@ -167,12 +189,22 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     if status != FINISHED:
                         break
                     if rules.mode == INCREMENTAL:
-                        claimed[row - 1] = start
+                        claimed[row - 1 - rows.base] = start
                     continue
                 if row >= end:
-                    if opened:
+                    if waits and not timed_out and (rules.max_length == NO_BOUND or depth < rules.max_length):
                         undecided = True
                         break
+                    if not rules.timeouts:
+                        continue
+                if rules.timeouts and (
+                    row >= end or (time[row] != NO_TIME and abs(time[row] - time[start]) > rules.within)
+                ):
+                    if partial_length < 0 and depth > 0 and (rules.max_length == NO_BOUND or depth < rules.max_length):
+                        status = _note_path(found, progress, work, rules, depth)
+                        if status != FINISHED:
+                            break
+                        partial_length = depth
                     continue
                 if not (sets[set_of_row[row], choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
                     continue
@@ -181,7 +213,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 if rules.within != NO_BOUND and abs(time[row] - time[start]) > rules.within:
                     continue
                 if rules.memo != NO_MEMO:
-                    place = (depth if rules.memo == MEMO_PER_START else row) * states + choice
+                    place = (depth if rules.memo == MEMO_PER_START else row - rows.base) * states + choice
                     if place >= len(memo):
                         status = MORE_MEMO
                         break
@@ -202,7 +234,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 label = label_of[choice]
                 verdict = update(label, row, depth, work, conditions)  # noqa: F821 (declared above)
                 if verdict == 0:
-                    verdict = check(choice, label, row, depth, first, end, number, work, conditions)  # noqa: F821
+                    verdict = check(choice, label, row, depth, first, last_end, number, work, conditions)  # noqa: F821
                     if verdict == 0:
                         continue
                 if verdict < 0:
@@ -219,12 +251,14 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 status = FAILED
             if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
                 status = _keep(found, progress, work, rules, start, found_length, number)
+            elif status == FINISHED and partial_length > 0 and not undecided:
+                status = _keep_noted(found, progress, rules, start, partial_length, number)
             if status != FINISHED:
-                _give_back(found, progress, work, rules, start, matches_before, path_before)
+                _give_back(found, progress, work, rules, start - rows.base, matches_before, path_before)
                 progress[FAILED_ROW] = start
                 return status
             if undecided:
-                _give_back(found, progress, work, rules, start, matches_before, path_before)
+                _give_back(found, progress, work, rules, start - rows.base, matches_before, path_before)
                 break
             starts.number[key] += progress[MATCHES] - matches_before
             ahead = 1
@@ -234,6 +268,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     progress[FAILURE] = SKIP_TARGET_MISSING if ahead < 0 else SKIP_TO_FIRST_ROW
                     progress[FAILED_ROW] = start
                     return FAILED
+                found.ahead[progress[MATCHES] - 1] = ahead
             start += ahead
             starts.row[key] = start
         progress[KEY] += 1
@@ -244,33 +279,48 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
 @inline_kernel
 def _keep(found, progress, work, rules, start, length, number):  # type: ignore[no-untyped-def]
     """Writes the match that the search stands on."""
-    match, path = progress[MATCHES], progress[PATH]
-    if match == len(found.start):
-        return MORE_MATCHES
+    status = _note_path(found, progress, work, rules, length)
+    return _keep_noted(found, progress, rules, start, length, number) if status == FINISHED else status
+
+
+@inline_kernel
+def _note_path(found, progress, work, rules, length):  # type: ignore[no-untyped-def]
+    """Writes down the path that the search stands on; the next one written takes its place, unless it is kept."""
+    path = progress[PATH]
     if rules.keep_path:
         if path + length > len(found.path):
             return MORE_PATH
         for i in range(length):
             found.path[path + i] = work.node[i + 1]
-        progress[PATH] = path + length
+    return FINISHED
+
+
+@inline_kernel
+def _keep_noted(found, progress, rules, start, length, number):  # type: ignore[no-untyped-def]
+    match = progress[MATCHES]
+    if match == len(found.start):
+        return MORE_MATCHES
+    if rules.keep_path:
+        progress[PATH] += length
     found.start[match] = start
     found.length[match] = length
     found.number[match] = number
+    found.ahead[match] = 1
     progress[MATCHES] = match + 1
     return FINISHED
 
 
 @inline_kernel
-def _give_back(found, progress, work, rules, start, matches_before, path_before):  # type: ignore[no-untyped-def]
-    """Forgets what was written for a start that has to be tried again."""
+def _give_back(found, progress, work, rules, place, matches_before, path_before):  # type: ignore[no-untyped-def]
+    """Forgets what was written for a start that has to be tried again; `place` counts from the first row consumed."""
     if rules.mode == INCREMENTAL:
         for match in range(matches_before, progress[MATCHES]):
-            work.claimed[start + found.length[match] - 1] = -1
+            work.claimed[place + found.length[match] - 1] = -1
     if rules.memo == MEMO_FOREVER:
         stamp = progress[STAMP]
-        for place in range(len(work.memo)):
-            if work.memo[place] == stamp:
-                work.memo[place] = 0
+        for tried in range(len(work.memo)):
+            if work.memo[tried] == stamp:
+                work.memo[tried] = 0
     progress[MATCHES] = matches_before
     progress[PATH] = path_before
 
@@ -342,22 +392,19 @@ def run_search(
     search: Callable[..., int],
     automaton: Automaton,
     rules: Rules,
-    reachable: Reachable,
-    key_at: NDArray[np.int64],
-    key_open: NDArray[np.uint8],
-    time: NDArray[np.int64],
+    rows: Rows,
     starts: Starts,
     conditions: Any,
     register_counts: tuple[int, int],
 ) -> Outcome:
     """Runs the kernel to the end, making room whenever it asks for it. `starts` is changed in place."""
-    rows = Rows(key_at, key_open, reachable.set_of_row, reachable.sets, time)
-    states, row_count = len(automaton.label), int(key_at[-1])
+    states, row_count = len(automaton.label), int(rows.end.max(initial=rows.base)) - rows.base
     depth = 64
     found = Found(
         start=np.empty(1024, np.int64),
         length=np.empty(1024, np.int64),
         number=np.empty(1024, np.int64),
+        ahead=np.empty(1024, np.int64),
         path=np.empty(8192 if rules.keep_path else 0, np.int32),
     )
     work = _room(depth, register_counts, rules, states, row_count)
@@ -365,9 +412,7 @@ def run_search(
     while True:
         status = search(automaton, rules, rows, starts, found, work, conditions, progress)
         if status == MORE_MATCHES:
-            found = found._replace(
-                start=_double(found.start), length=_double(found.length), number=_double(found.number)
-            )
+            found = Found._make([*(_double(array) for array in found[:-1]), found.path])
         elif status == MORE_PATH and len(found.path) >= LARGEST_PATH:
             return Outcome(_cut(found, progress), RESULT_TOO_LARGE, int(progress[FAILED_ROW]), int(progress[STEPS]))
         elif status == MORE_PATH:
@@ -407,4 +452,4 @@ def _double(array: NDArray[Any]) -> NDArray[Any]:
 
 def _cut(found: Found, progress: NDArray[np.int64]) -> Found:
     matches, path = int(progress[MATCHES]), int(progress[PATH])
-    return Found(found.start[:matches], found.length[:matches], found.number[:matches], found.path[:path])
+    return Found._make([*(array[:matches] for array in found[:-1]), found.path[:path]])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import kernel
+from ostinato.matching.spans import Spans
 
 
 def starting_rows(
@@ -15,6 +16,7 @@ def starting_rows(
     key_at: NDArray[np.int64],
     time: NDArray[np.int64],
     within: int,
+    spans: Spans,
 ) -> NDArray[np.int64]:
     """The rows at which a match of len(masks) rows starts; None stands for a mask that always holds."""
     rows, length = int(key_at[-1]), len(masks)
@@ -28,12 +30,24 @@ def starting_rows(
         part = mask[place : place + count]
         holds = part.copy() if holds is None else np.logical_and(holds, part, out=holds)
     starts = np.arange(count, dtype=np.int64) if holds is None else np.flatnonzero(holds)
-    if length > 1 and len(key_at) > 2:
-        end = np.searchsorted(key_at, starts, side="right")
-        starts = starts[starts + length <= key_at[end]]
+    if len(key_at) > 2 or spans.start[0] > 0 or min(spans.stop[0], spans.end[0]) < rows:
+        key = np.searchsorted(key_at, starts, side="right") - 1
+        inside = (starts >= spans.start[key]) & (starts < spans.stop[key]) & (starts + length <= spans.end[key])
+        starts = starts[inside]
     if within >= 0:
         starts = starts[np.abs(time[starts + length - 1] - time[starts]) <= within]
     return starts
+
+
+def after_last(starts: NDArray[np.int64], length: int, ahead: int, spans: Spans) -> NDArray[np.int64]:
+    """For each key the start from which rows to come decide; `starts` are the matches, `ahead` apart at least."""
+    in_reach = np.clip(spans.end - length + 1, spans.start, spans.stop)
+    undecided = np.where(spans.is_open, in_reach, spans.stop)
+    if not len(starts):
+        return undecided
+    last = np.searchsorted(starts, spans.stop, side="left") - 1
+    has_match = (last >= 0) & (starts[last] >= spans.start)
+    return np.maximum(undecided, np.where(has_match, starts[last] + ahead, spans.start))
 
 
 @kernel

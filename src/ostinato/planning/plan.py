@@ -160,6 +160,8 @@ def _state_conditions(
     sequence = fixed_sequence(pattern)
     if sequence is None:
         declined["shifts"] = "matches differ in length or labels"
+    elif bound.clause.show_timeouts:
+        declined["shifts"] = "partial matches that timed out are shown"
     else:
         placed = [
             split_condition(at_place(bound.conditions[name], sequence, place), name)

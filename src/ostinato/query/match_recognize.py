@@ -102,6 +102,8 @@ class MatchRecognize:
     order_by: tuple[SortKey, ...] = ()
     measures: tuple[Measure, ...] = ()
     output: Output = Output.ONE_ROW
+    show_timeouts: bool = False
+    """Whether partial matches that were still open when WITHIN ran out are shown too."""
     mode: MatchMode = MatchMode.PREFERRED
     skip: Skip = Skip()
     within: timedelta | None = None

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from ostinato.errors import MatchError, QueryError, speaking_of
 from ostinato.language.binding import bind
 from ostinato.planning.plan import MATCHED, MatchPlan, make_plan, slot_name
+from ostinato.planning.slicing import declined_by_threads
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import Prepared, prepare
@@ -18,6 +19,7 @@ from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.local_query import as_local_query
+from ostinato.runtimes.task.slices import Parallel, run_in_slices
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
 
 
@@ -26,6 +28,8 @@ def match(
     table: Any,
     *,
     max_partial_matches: int = Limits().max_partial_matches,
+    workers: int = 1,
+    slice_rows: int | None = None,
     ansi: bool = True,
     timezone: str = "UTC",
 ) -> pa.Table:
@@ -34,22 +38,31 @@ def match(
     `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
     `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
     Table, a pandas DataFrame or record batches. Expressions may use the functions listed in docs/reference.md.
+
+    With `workers` above 1, rows are cut into slices of `slice_rows` (or a good number) that so many threads match, also
+    inside one partition; the result is the same.
     """
     settings = t.Settings(ansi=ansi, timezone=timezone)
     asked = as_local_query(query)
-    found = match_table(asked.clause, table, settings=settings, limits=Limits(max_partial_matches))
+    parallel = Parallel(workers, slice_rows)
+    found = match_table(asked.clause, table, settings=settings, limits=Limits(max_partial_matches), parallel=parallel)
     return asked.select(found, settings)
 
 
 def match_table(
-    clause: MatchRecognize, table: Any, *, settings: t.Settings = t.Settings(), limits: Limits = Limits()
+    clause: MatchRecognize,
+    table: Any,
+    *,
+    settings: t.Settings = t.Settings(),
+    limits: Limits = Limits(),
+    parallel: Parallel = Parallel(),
 ) -> pa.Table:
     """The rows that the clause gives for a pyarrow Table, a pandas DataFrame or record batches."""
     arrow = as_table(table, settings)
     plan = make_plan(bind(clause, arrow.column_names, case_sensitive=settings.case_sensitive))
     local = _LocalPlan(plan, arrow.schema, settings, limits)
     with speaking_of(clause.text):
-        return local.run(arrow)
+        return local.run(arrow, parallel)
 
 
 def as_table(data: Any, settings: t.Settings) -> pa.Table:
@@ -139,14 +152,18 @@ class _LocalPlan:
     def _input_type(self, expr: Expr) -> pa.DataType:
         return type_of(expr, _column_types(self.types), self.settings)
 
-    def run(self, table: pa.Table) -> pa.Table:
-        count = table.num_rows
+    def run(self, table: pa.Table, parallel: Parallel) -> pa.Table:
+        worker = Worker(self.typed)
         columns = {name: one_array(table.column(name)) for name in table.column_names}
+        if parallel.workers == 1 or declined_by_threads(self.typed):
+            return self._measured(worker.run(self.batch(columns, table.num_rows)))
+        return self._measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
+
+    def batch(self, columns: dict[str, pa.Array], count: int) -> Batch:
+        """Rows with what is evaluated for each of them before matching."""
         leaf = _column_values(columns)
         arrays = {**columns, **{name: ready.evaluate(leaf, count) for name, ready in self.inputs.items()}}
-        masks = [condition.mask(leaf, count) for condition in self.row_conditions]
-        found = Worker(self.typed).run(Batch(count, arrays, masks))
-        return self._measured(found)
+        return Batch(count, arrays, [condition.mask(leaf, count) for condition in self.row_conditions])
 
     def _measured(self, found: OutputRows) -> pa.Table:
         """The measures around what matching gave."""

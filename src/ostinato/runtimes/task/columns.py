@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.events.ordering import Ordered
+from ostinato.matching.search import NO_TIME
 from ostinato.planning.typed import TypedPlan
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import evaluate
@@ -92,11 +93,13 @@ class SortedColumns:
         return self._edges[shift]
 
     def time_us(self, name: str) -> NDArray[np.int64]:
-        """A date or timestamp column in microseconds."""
+        """A date or timestamp column in microseconds; NO_TIME where it is NULL."""
         array = self.arrays[name]
         scale = 86_400_000_000 if array.type == t.DATE else 1
         numbers = array.cast(pa.int32()).cast(pa.int64()) if array.type == t.DATE else array.cast(pa.int64())
         values = np.asarray(numbers.fill_null(0)) * scale
+        if numbers.null_count:
+            values = np.where(np.asarray(numbers.is_null()), NO_TIME, values)
         return values if self.ordered.rows is None else values[self.ordered.rows]
 
     def is_null(self, name: str) -> NDArray[np.bool_]:

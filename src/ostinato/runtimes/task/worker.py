@@ -14,8 +14,9 @@ from ostinato.errors import MatchError
 from ostinato.events.ordering import Ordered, OrderKey, order_rows
 from ostinato.kernel_cache import interpreted
 from ostinato.matching.compiled import search_for
-from ostinato.matching.engine import ALWAYS, OverRun, SortedRows, Task, match_by_search, match_by_shifts
+from ostinato.matching.engine import ALWAYS, OverRun, Searched, SortedRows, Task, match_by_search, match_by_shifts
 from ostinato.matching.search import no_update, search_in_python
+from ostinato.matching.spans import Spans, whole_keys
 from ostinato.matching.symbols import Mask
 from ostinato.planning.plan import MATCHED, NONE, slot_name
 from ostinato.planning.typed import TypedPlan
@@ -38,6 +39,14 @@ class Batch:
     arrays: Mapping[str, pa.Array]
     row_masks: Sequence[Mask]
 
+    def in_order(self, ordered: Ordered) -> Batch:
+        """The same rows as they are matched."""
+        if ordered.rows is None:
+            return self
+        places = pa.array(ordered.rows)
+        arrays = {name: array.take(places) for name, array in self.arrays.items()}
+        return Batch(self.count, arrays, [mask[ordered.rows] for mask in self.row_masks])
+
 
 @dataclass(frozen=True, slots=True)
 class OutputRows:
@@ -45,6 +54,24 @@ class OutputRows:
 
     count: int
     arrays: dict[str, pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows at hand, in the order of matching."""
+
+    columns: SortedColumns
+    row_masks: Sequence[Mask]
+
+    def part(self, first: int, end: int) -> Window:
+        """Rows `first:end`; the rows must have arrived in order."""
+        columns = self.columns
+        assert columns.ordered.rows is None
+        key_at = columns.ordered.key_at
+        inside = key_at[(key_at > first) & (key_at < end)]
+        ordered = Ordered(None, np.concatenate(([first], inside, [end])) - first)
+        arrays = {name: array.slice(first, end - first) for name, array in columns.arrays.items()}
+        return Window(SortedColumns(columns.typed, arrays, ordered), [mask[first:end] for mask in self.row_masks])
 
 
 class Worker:
@@ -67,17 +94,28 @@ class Worker:
 
     def run(self, batch: Batch) -> OutputRows:
         """The output rows of all keys of the batch."""
-        ordered = self._ordered(batch)
-        columns = SortedColumns(self.typed, batch.arrays, ordered)
+        ordered = self.order(batch)
+        window = self.window(batch, ordered)
+        return self.output(self.search(window, whole_keys(ordered.key_at)).matches, window)
+
+    def window(self, batch: Batch, ordered: Ordered) -> Window:
+        """The rows in the order of matching."""
+        masks = batch.row_masks
+        if ordered.rows is not None:
+            masks = [mask[ordered.rows] for mask in masks]
+        return Window(SortedColumns(self.typed, batch.arrays, ordered), masks)
+
+    def search(self, window: Window, spans: Spans) -> Searched:
+        """The matches in the rows that the spans name."""
         try:
-            matches = self._match(batch, columns, ordered)
+            return self._search(window, spans)
         except MatchError as error:
-            raise self._with_key(error, columns) from None
-        return self._output(matches, columns)
+            raise self._with_key(error, window.columns) from None
 
     # --- order ---
 
-    def _ordered(self, batch: Batch) -> Ordered:
+    def order(self, batch: Batch) -> Ordered:
+        """How the rows of the batch have to be put in order."""
         keys = [batch.arrays[name] for name in self.bound.partition_by]
         order = [
             OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
@@ -92,13 +130,10 @@ class Worker:
 
     # --- matching ---
 
-    def _match(self, batch: Batch, columns: SortedColumns, ordered: Ordered) -> Matches:
-        masks = batch.row_masks
-        if ordered.rows is not None:
-            masks = [mask[ordered.rows] for mask in masks]
-        neighbours = self._neighbours.masks(columns)
-        combined, of_state = self._combined(masks, neighbours, columns)
-        rows = SortedRows(ordered.key_at, self._time(columns))
+    def _search(self, window: Window, spans: Spans) -> Searched:
+        columns = window.columns
+        combined, of_state = self._combined(window.row_masks, self._neighbours.masks(columns), columns)
+        rows = SortedRows(columns.ordered.key_at, self._time(columns), spans)
         if self.plan.sequence is not None:
             return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
         label_of_state = np.array(
@@ -162,8 +197,9 @@ class Worker:
 
     # --- output ---
 
-    def _output(self, matches: Matches, columns: SortedColumns) -> OutputRows:
-        output = self.bound.clause.output
+    def output(self, matches: Matches, window: Window) -> OutputRows:
+        """The output rows of these matches."""
+        columns, output = window.columns, self.bound.clause.output
         if output is Output.ONE_ROW:
             frames = one_row_frames(matches)
         else:
@@ -209,6 +245,7 @@ def _task(typed: TypedPlan) -> Task:
         skip_rows=frozenset() if target is None else plan.bound.rows_of(target),
         max_length=clause.max_length,
         within_us=None if clause.within is None else clause.within // timedelta(microseconds=1),
+        show_timeouts=clause.show_timeouts,
         max_partial_matches=typed.limits.max_partial_matches,
         needs_path=plan.needs_path,
     )

@@ -1,0 +1,55 @@
+"""Whether the rows of one partition can be cut into slices, what two slices share, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ostinato.planning.plan import MatchPlan
+from ostinato.planning.typed import TypedPlan
+from ostinato.query.expressions import Expr, MatchNumber, Navigation, walk
+from ostinato.techniques.parallel_runs.shared_part import SharedPart, shared_part
+from ostinato.techniques.parallel_runs.slices import Margins
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """How a plan is cut into slices."""
+
+    shared: SharedPart
+    margins: Margins
+    declined: str | None
+    """Why it can't be."""
+
+
+def slicing_of(plan: MatchPlan) -> Slicing:
+    clause = plan.bound.clause
+    within_us = None if clause.within is None else clause.within // timedelta(microseconds=1)
+    shared = shared_part(plan.nfa, clause.max_length, within_us)
+    return Slicing(shared, margins_of(plan), _declined(plan))
+
+
+def _declined(plan: MatchPlan) -> str | None:
+    if not plan.bound.order_by:
+        return "without ORDER BY there is no order to cut"
+    if any(isinstance(node, MatchNumber) for condition in plan.run_conditions for node in walk(condition)):
+        return "MATCH_NUMBER() in DEFINE makes every match depend on all before it"
+    return None
+
+
+def declined_by_threads(typed: TypedPlan) -> str | None:
+    """Why threads of one process wouldn't help."""
+    if typed.general is not None:
+        return f"conditions run row by row in Python: {typed.general.reason}"
+    return slicing_of(typed.plan).declined
+
+
+def margins_of(plan: MatchPlan) -> Margins:
+    """How far PREV and NEXT lead out of a match, at most."""
+    shifts = [0, *_shifts((*plan.neighbour_conditions, *plan.run_conditions, *plan.slots))]
+    return Margins(before=-min(shifts), after=max(shifts))
+
+
+def _shifts(exprs: Iterable[Expr]) -> Iterable[int]:
+    return (node.shift for expr in exprs for node in walk(expr) if isinstance(node, Navigation))

@@ -1,0 +1,1 @@
+"""What no product has: one folder per research system, none importing another."""

@@ -1,0 +1,74 @@
+"""The rows of all keys, in order -> slices. A slice owns the matches that start in it, of whatever key."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.matching.spans import Spans
+
+SMALLEST_SLICE = 1 << 15
+"""Less isn't worth a worker's while: starting one takes about a millisecond."""
+SLICES_PER_WORKER = 4
+"""So many that workers end at about the same time though slices differ."""
+
+
+class Slice(NamedTuple):
+    """Rows `first:end` are its own."""
+
+    first: int
+    end: int
+
+
+class Margins(NamedTuple):
+    """How many rows before and after those of a match conditions and measures may read."""
+
+    before: int
+    after: int
+
+
+class View(NamedTuple):
+    """Rows `first:end` of all, and what of them is searched, counted from `first`."""
+
+    first: int
+    end: int
+    spans: Spans
+
+
+def cut(rows: int, owned: int) -> list[Slice]:
+    """Slices that own so many rows each; the last may have fewer.
+
+    >>> cut(5, 2)
+    [Slice(first=0, end=2), Slice(first=2, end=4), Slice(first=4, end=5)]
+    """
+    return [Slice(first, min(first + owned, rows)) for first in range(0, rows, owned)]
+
+
+def rows_per_slice(rows: int, workers: int) -> int:
+    """A good number of rows for a slice to own."""
+    return max(SMALLEST_SLICE, -(-rows // (workers * SLICES_PER_WORKER)))
+
+
+def view_of(start: int, stop: int, reach: int, key_at: NDArray[np.int64], margins: Margins) -> View:
+    """What the search of the starts `start:stop` needs if matches reach up to row `reach`, which may be consumed not.
+
+    At least one row before `start` comes along where its key has any, so that it isn't taken for the key's first.
+    """
+    first_key = int(np.searchsorted(key_at, start, side="right")) - 1
+    last_key = int(np.searchsorted(key_at, stop - 1, side="right")) - 1
+    end_of_last = int(key_at[last_key + 1])
+    first = max(int(key_at[first_key]), start - max(margins.before, 1))
+    reach = min(max(reach, stop), end_of_last)
+    end = min(reach + margins.after, end_of_last)
+    key_first, key_end = key_at[first_key : last_key + 1] - first, key_at[first_key + 1 : last_key + 2] - first
+    ends = np.minimum(key_end, reach - first)
+    spans = Spans(
+        start=np.maximum(key_first, start - first),
+        stop=np.minimum(key_end, stop - first),
+        end=ends,
+        is_open=(ends < key_end).astype(np.uint8),
+        number=np.zeros(len(key_end), np.int64),
+    )
+    return View(first, end, spans)

@@ -1,0 +1,86 @@
+"""Parallel runs: the result depends neither on the size of slices nor on the number of workers."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.cases import Case, load_cases
+from tests.laws.comparison import rows_of
+from tests.laws.strategies import clauses, tables
+
+from ostinato.errors import MatchError, OstinatoError, QueryError
+from ostinato.language.match_recognize import parse_clause
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.local import match_table
+from ostinato.runtimes.task.slices import Parallel
+
+
+def answer(query: MatchRecognize, table: pa.Table, parallel: Parallel) -> list[str] | str:
+    """The rows in their order, in a form that can be compared; or the code of the error that rows show."""
+    try:
+        return [repr(row) for row in rows_of(match_table(query, table, parallel=parallel))]
+    except MatchError as error:
+        return error.code
+
+
+def smallest(query: MatchRecognize, table: pa.Table) -> int:
+    """The smallest slice that has a row of its own."""
+    for rows in range(1, 200):
+        try:
+            match_table(query, table, parallel=Parallel(2, rows))
+        except QueryError as error:
+            if error.code != "SLICE_TOO_SMALL":
+                raise
+        except MatchError:
+            return rows
+        else:
+            return rows
+    raise AssertionError("no slice is large enough")
+
+
+def check(text: str, table: pa.Table, more: int, workers: int) -> None:
+    query = parse_clause(text)
+    try:
+        alone = answer(query, table, Parallel())
+    except QueryError:
+        assume(False)
+        raise
+    assert answer(query, table, Parallel(workers, smallest(query, table) + more)) == alone
+
+
+@given(clauses(), tables(), st.integers(0, 5), st.integers(2, 3))
+def test_preferred_matches(text: str, table: pa.Table, more: int, workers: int) -> None:
+    check(text, table, more, workers)
+
+
+@given(clauses(modes=True), tables(), st.integers(0, 5), st.integers(2, 3))
+def test_match_modes(text: str, table: pa.Table, more: int, workers: int) -> None:
+    check(text, table, more, workers)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(clauses(), tables(most_rows=24), st.integers(0, 5), st.integers(2, 3))
+def test_preferred_matches_deeply(text: str, table: pa.Table, more: int, workers: int) -> None:
+    check(text, table, more, workers)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(clauses(modes=True), tables(most_rows=16), st.integers(0, 5), st.integers(2, 3))
+def test_match_modes_deeply(text: str, table: pa.Table, more: int, workers: int) -> None:
+    check(text, table, more, workers)
+
+
+@pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.id)
+def test_cases(case: Case) -> None:
+    """Every conformance case in slices that own two rows."""
+    query = None
+    try:
+        query = parse_clause(case.clause, input_name=case.input_name)
+        alone = answer(query, case.table(), Parallel())
+    except OstinatoError:
+        return  # errors of the clause show before any row is matched
+    assert answer(query, case.table(), Parallel(2, smallest(query, case.table()) + 1)) == alone
