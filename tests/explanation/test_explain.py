@@ -113,10 +113,11 @@ def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, c
         skip_rows=frozenset(),
         max_length=clause.max_length,
         within_us=None,
+        show_timeouts=False,
         max_partial_matches=10,
         needs_path=plan.needs_path,
     )
-    followed = engine._rules(task, reads_run=bool(plan.run_conditions)).memo
+    followed = engine._rules(task, reads_run=bool(plan.run_conditions), at_once=False).memo
     told = {
         search.NO_MEMO: ("none", "a state at a row may be tried again"),
         search.MEMO_PER_START: "a state at a row is tried once per start",

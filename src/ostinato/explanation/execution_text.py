@@ -29,6 +29,10 @@ _OUTPUTS = {
 }
 
 
+def _output(clause: MatchRecognize) -> str:
+    return _OUTPUTS[clause.output] + (", and partial matches that timed out" if clause.show_timeouts else "")
+
+
 def execution_part(understood: Understood) -> list[str]:
     """Lines of `label  text`."""
     plan = understood.plan
@@ -40,7 +44,7 @@ def execution_part(understood: Understood) -> list[str]:
         ("repeated work", memo_rule(plan) if plan.sequence is None else ""),
         ("bounds", _bounds(plan)),
         ("which matches", _matches(clause)),
-        ("output", f"{_OUTPUTS[clause.output]}: {_output_columns(understood)}"),
+        ("output", f"{_output(clause)}: {_output_columns(understood)}"),
         ("labels", _labels(plan)),
         ("Spark plan", _spark_plan(plan)),
         ("sorting", _sorting(clause)),

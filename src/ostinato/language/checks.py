@@ -17,6 +17,7 @@ def check_clause(query: MatchRecognize) -> None:
     _check_definitions(query, primary)
     _check_skip(query, primary)
     _check_output(query)
+    _check_timeouts(query)
     if query.within is not None and not query.order_by:
         _fail(query, "INVALID_WITHIN", "WITHIN needs an ORDER BY whose first column is a time")
 
@@ -88,6 +89,36 @@ def _check_output(query: MatchRecognize) -> None:
         if measure.name.lower() in names:
             _fail(query, "DUPLICATE_COLUMN", f"two output columns are named '{measure.name}'", name=measure.name)
         names.append(measure.name.lower())
+
+
+def _check_timeouts(query: MatchRecognize) -> None:
+    if not query.show_timeouts:
+        return
+    words = "SHOW TIMEOUT MATCHES"
+    if query.within is None:
+        _fail(
+            query,
+            "TIMEOUT_WITHOUT_WITHIN",
+            f"{words} needs WITHIN: without it no partial match runs out of time",
+            name=words,
+            hint="add WITHIN INTERVAL '10' MINUTE behind PATTERN ( ... )",
+        )
+    if query.mode is not MatchMode.PREFERRED:
+        _fail(
+            query,
+            "TIMEOUT_WITH_MODE",
+            f"{words} has no meaning with {query.mode.value}",
+            name=words,
+            hint="a timeout stands in the place of the standard's preferred match",
+        )
+    if query.output is Output.ALL_ROWS_WITH_UNMATCHED:
+        _fail(
+            query,
+            "TIMEOUT_WITH_UNMATCHED",
+            f"{words} and WITH UNMATCHED ROWS can't be used together",
+            name=words,
+            hint="the rows of a partial match that timed out are neither matched nor unmatched",
+        )
 
 
 def unknown_variable(query: MatchRecognize, name: str, known: Iterable[str], *, span: Span | None = None) -> NoReturn:

@@ -97,6 +97,10 @@ class PatternQuery:
             return self._with(output=Output.ALL_ROWS_WITH_UNMATCHED)
         return self._with(output=Output.ALL_ROWS_OMIT_EMPTY if omit_empty else Output.ALL_ROWS)
 
+    def show_timeouts(self) -> PatternQuery:
+        """Partial matches that were still open when WITHIN ran out are shown like matches."""
+        return self._with(show_timeouts=True)
+
     def skip_past_last_row(self) -> PatternQuery:
         return self._with(skip=Skip(), mode=MatchMode.PREFERRED)
 

@@ -80,7 +80,7 @@ class _ClauseParser:
         partition_by = self.partition_keys() if cursor.accept("PARTITION", "BY") else ()
         order_by = self.sort_keys() if cursor.accept("ORDER", "BY") else ()
         measures = self._listed(self._measure) if cursor.accept("MEASURES") else ()
-        output = self._output()
+        output, show_timeouts = self._rows_per_match()
         mode, skip = self._after_match()
         self._refuse_seek()
         cursor.expect("PATTERN", "(", hint=f"the order is: {_ORDER}")
@@ -96,6 +96,7 @@ class _ClauseParser:
             order_by=order_by,
             measures=measures,
             output=output,
+            show_timeouts=show_timeouts,
             mode=mode,
             skip=skip,
             within=within,
@@ -171,12 +172,19 @@ class _ClauseParser:
         name, _ = cursor.name("the measure's name")
         return Measure(name.text, expression)
 
-    def _output(self) -> Output:
+    def _rows_per_match(self) -> tuple[Output, bool]:
+        """What is shown of a match, and whether partial matches that timed out are shown like one."""
         cursor = self.cursor
         if cursor.accept("ONE", "ROW", "PER", "MATCH"):
-            return Output.ONE_ROW
-        if not cursor.accept("ALL", "ROWS", "PER", "MATCH"):
-            return Output.ONE_ROW
+            output = Output.ONE_ROW
+        elif cursor.accept("ALL", "ROWS", "PER", "MATCH"):
+            output = self._all_rows()
+        else:
+            return Output.ONE_ROW, False
+        return output, cursor.accept("SHOW", "TIMEOUT", "MATCHES")
+
+    def _all_rows(self) -> Output:
+        cursor = self.cursor
         if cursor.accept("OMIT", "EMPTY", "MATCHES"):
             return Output.ALL_ROWS_OMIT_EMPTY
         if cursor.accept("WITH", "UNMATCHED", "ROWS"):

@@ -222,7 +222,7 @@ def render_clause(query: MatchRecognize) -> str:
     if query.measures:
         measures = (f"{render_expression(measure.expression)} AS {quote(measure.name)}" for measure in query.measures)
         lines.append("MEASURES " + ", ".join(measures))
-    lines.append(query.output.value)
+    lines.append(query.output.value + (" SHOW TIMEOUT MATCHES" if query.show_timeouts else ""))
     lines.append(_after_match(query))
     lines.append(f"PATTERN ({render_pattern(query.pattern)})")
     if query.within is not None:

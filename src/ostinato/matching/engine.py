@@ -93,8 +93,8 @@ def _searched(
     lengths = np.full(len(starts), length, np.int64)
     path = np.tile(np.arange(length, dtype=np.int32), len(starts)) if task.needs_path else None
     matches = _matches(rows, starts, lengths, None, path, task)
-    per_key = np.bincount(np.searchsorted(rows.key_at, starts, side="right") - 1, minlength=len(next_start))
-    return Searched(matches, next_start, rows.spans.number + per_key, np.full(len(starts), ahead, np.int64))
+    number = rows.spans.number + _per_key(matches, rows.key_at)
+    return Searched(matches, next_start, number, np.full(len(starts), ahead, np.int64))
 
 
 def _ahead_of_fixed(task: Task, labels: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
@@ -137,8 +137,8 @@ def match_by_search(
         reachable = Reachable(symbols.of_row, symbols.allowed)
     else:
         reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, spans.start, spans.end, spans.is_open)
-    rules = _rules(task, reads_run=over_run is not None)
-    starts = s.Starts(spans.start.copy(), spans.stop, spans.number.copy())
+    rules = _rules(task, reads_run=over_run is not None, at_once=spans.given is not None)
+    starts = s.Starts(spans.start.copy(), spans.stop, spans.number.copy(), np.full(len(spans.start), -1, np.int64))
     outcome = s.run_search(
         s.search_plain if over_run is None else over_run.search,
         automaton,
@@ -161,7 +161,15 @@ def match_by_search(
         raise _failure(task, outcome.failure, outcome.failed_row)
     found = outcome.found
     matches = _matches(rows, found.start, found.length, found.number, found.path if rules.keep_path else None, task)
-    return Searched(matches, starts.row, starts.number, found.ahead)
+    if spans.given is None:
+        return Searched(matches, starts.row, starts.number, found.ahead)
+    next_start = np.where(starts.open_from >= 0, starts.open_from, starts.row)
+    return Searched(matches, next_start, spans.number + _per_key(matches, rows.key_at), found.ahead)
+
+
+def _per_key(matches: Matches, key_at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many matches each key has."""
+    return np.bincount(np.searchsorted(key_at, matches.start, side="right") - 1, minlength=len(key_at) - 1)
 
 
 def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
@@ -173,7 +181,7 @@ def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
         )
 
 
-def _rules(task: Task, *, reads_run: bool) -> s.Rules:
+def _rules(task: Task, *, reads_run: bool, at_once: bool) -> s.Rules:
     bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
     if not reads_run and task.mode is not MatchMode.ALL:
@@ -191,6 +199,7 @@ def _rules(task: Task, *, reads_run: bool) -> s.Rules:
         memo=memo,
         keep_path=task.needs_path,
         timeouts=task.show_timeouts,
+        at_once=at_once,
     )
 
 
@@ -243,6 +252,8 @@ def _matches(
 ) -> Matches:
     if task.mode is MatchMode.INCREMENTAL:
         start, length, path, number = _by_last_row(start, length, path)
+        if rows.spans.given is not None:
+            start, length, path = _not_given(rows, start, length, path)
     key = np.searchsorted(rows.key_at, start, side="right") - 1
     if number is None:
         first_of_key = np.searchsorted(key, key, side="left")
@@ -269,4 +280,16 @@ def _by_last_row(
     return start[order], length[order], path, None
 
 
-__all__ = ["ALWAYS", "OverRun", "SortedRows", "Task", "match_by_search", "match_by_shifts"]
+def _not_given(
+    rows: SortedRows, start: NDArray[np.int64], length: NDArray[np.int64], path: NDArray[np.int32] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32] | None]:
+    """Without the matches that a stream has given before."""
+    assert rows.spans.given is not None
+    key = np.searchsorted(rows.key_at, start, side="right") - 1
+    new = start + length > rows.spans.given[key]
+    if path is not None:
+        path = path[np.repeat(new, length)]
+    return start[new], length[new], path
+
+
+__all__ = ["ALWAYS", "OverRun", "Searched", "SortedRows", "Task", "check_longest", "match_by_search", "match_by_shifts"]

@@ -64,6 +64,8 @@ class Rules(NamedTuple):
     keep_path: bool
     timeouts: bool
     """Whether a start without a match gives the first run that was still open when WITHIN ended."""
+    at_once: bool
+    """INCREMENTAL in an open key: give what ends in the rows at hand; go on at the first start with an open run."""
 
 
 class Rows(NamedTuple):
@@ -88,6 +90,8 @@ class Starts(NamedTuple):
     row: NDArray[np.int64]
     stop: NDArray[np.int64]
     number: NDArray[np.int64]
+    open_from: NDArray[np.int64]
+    """With `at_once`: the first start whose runs rows to come may carry on, or -1."""
 
 
 class Found(NamedTuple):
@@ -134,6 +138,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
         first, last_end, end = rows.key_at[key], rows.key_at[key + 1], rows.end[key]
         start, stop = starts.row[key], starts.stop[key]
         while start < stop:
+            alive = False
             matches_before, path_before = progress[MATCHES], progress[PATH]
             number = starts.number[key] + 1
             progress[STAMP] += 1
@@ -169,6 +174,9 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                         if row < end:
                             continue
                         if waits:
+                            if rules.at_once:
+                                alive = True
+                                continue
                             undecided = True
                             break
                     if rules.mode == PREFERRED:
@@ -193,6 +201,9 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     continue
                 if row >= end:
                     if waits and not timed_out and (rules.max_length == NO_BOUND or depth < rules.max_length):
+                        if rules.at_once:
+                            alive = True
+                            continue
                         undecided = True
                         break
                     if not rules.timeouts:
@@ -269,6 +280,8 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     progress[FAILED_ROW] = start
                     return FAILED
                 found.ahead[progress[MATCHES] - 1] = ahead
+            if alive and starts.open_from[key] < 0:
+                starts.open_from[key] = start
             start += ahead
             starts.row[key] = start
         progress[KEY] += 1

@@ -29,6 +29,8 @@ class Spans(NamedTuple):
     """How many matches of the key were numbered before."""
     known_until: int = NO_TIME
     """Rows that follow in an open key are later than this."""
+    given: NDArray[np.int64] | None = None
+    """INCREMENTAL MATCHES as a stream meets them: those that end before this row were given already."""
 
 
 def whole_keys(key_at: NDArray[np.int64]) -> Spans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -57,6 +57,13 @@ def _candidates(
     query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int | None
 ) -> Iterator[Path]:
     """Every match that starts at the row, the preferred first; the number is the one that the match would bear."""
+    return in_preferment_order(query.pattern, Search(start, len(rows), _admission(query, scope, rows, start, number)))
+
+
+def _admission(
+    query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int | None
+) -> Callable[[Path], bool]:
+    """What `Search.admits` asks: whether the last row of a path from `start` on may bear its label."""
     conditions = {definition.variable: definition.condition for definition in query.definitions}
 
     def admits(path: Path) -> bool:
@@ -69,14 +76,13 @@ def _candidates(
             return True
         return evaluate(condition, Place(scope, rows, start, path, len(path), number)) is True
 
-    return in_preferment_order(query.pattern, Search(start, len(rows), admits))
+    return admits
 
 
 def _within(query: MatchRecognize, scope: Scope, first: Row, last: Row) -> bool:
     """Whether the first sort key goes no further than WITHIN from one row to the other; NULL is not within anything."""
     assert query.within is not None
-    column = scope.column(query.order_by[0].column)
-    begin, end = first[column], last[column]
+    begin, end = _time(query, scope, first), _time(query, scope, last)
     if begin is None or end is None:
         return False
     if isinstance(begin, date) and isinstance(end, date):
@@ -86,18 +92,56 @@ def _within(query: MatchRecognize, scope: Scope, first: Row, last: Row) -> bool:
     raise NotImplementedError("WITHIN over anything but dates, timestamps and intervals")
 
 
+def _time(query: MatchRecognize, scope: Scope, row: Row) -> object:
+    """What WITHIN measures: the first sort key."""
+    return row[scope.column(query.order_by[0].column)]
+
+
 def _preferred(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> Iterator[Match]:
-    """The standard's matches: the preferred one from a row, then on from where AFTER MATCH SKIP leads."""
+    """The standard's matches: the preferred one from a row, then on from where AFTER MATCH SKIP leads.
+
+    Where a row starts no match, the partial match that timed out there stands in its place, if that is asked for.
+    """
     start, number = 0, 1
     while start < len(rows):
         labels = next(_candidates(query, scope, rows, start, number), None)
         if labels is None:
+            partial = _timed_out(query, scope, rows, start, number) if query.show_timeouts else None
+            if partial is not None:
+                yield Match(start, partial)
+                number += 1
             start += 1
             continue
         found = Match(start, labels)
         yield found
         number += 1
         start = _next_start(query, scope, found)
+
+
+def _timed_out(query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int) -> Path | None:
+    """The first run in preferment order that still was open when the time of `start`, a row without a match, was up.
+
+    It has taken every row of the window, and would take one more.
+    """
+    later = range(start, len(rows))
+    end = next((at for at in later if not _within(query, scope, rows[start], rows[at])), len(rows))
+    if end < len(rows) and _time(query, scope, rows[end]) is None:
+        return None  # no run takes a row without a time: all of them ended there, before their time was up
+    if query.max_length is not None and end - start >= query.max_length:
+        return None
+    admits = _admission(query, scope, rows, start, number)
+    open_runs: list[Path] = []
+
+    def admits_in_window(path: Path) -> bool:
+        if start + len(path) <= end:
+            return admits(path)
+        open_runs.append(path[:-1])
+        return False
+
+    # The window and one more row: before a row that is still hoped for, `$` doesn't hold.
+    complete = list(in_preferment_order(query.pattern, Search(start, end + 1, admits_in_window)))
+    assert not complete, "a row that starts a match shows no timeout"
+    return open_runs[0] if open_runs else None
 
 
 def _next_start(query: MatchRecognize, scope: Scope, found: Match) -> int:

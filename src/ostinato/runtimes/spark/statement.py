@@ -22,9 +22,9 @@ from ostinato.runtimes.spark.batch import (
     BatchOptions,
     SortBy,
     match_dataframe,
-    refusal,
     session_settings,
 )
+from ostinato.runtimes.spark.query import refusal
 from ostinato.runtimes.spark.quiet import without_error_log
 
 Args = dict[str, Any] | list[Any] | None

@@ -197,8 +197,8 @@ class Worker:
 
     # --- output ---
 
-    def output(self, matches: Matches, window: Window) -> OutputRows:
-        """The output rows of these matches."""
+    def output(self, matches: Matches, window: Window, settled: Mask | None = None) -> OutputRows:
+        """The output rows of these matches; of the others those that are `settled` may be shown as unmatched."""
         columns, output = window.columns, self.bound.clause.output
         if output is Output.ONE_ROW:
             frames = one_row_frames(matches)
@@ -209,7 +209,10 @@ class Worker:
         for i, (slot, kind) in enumerate(zip(self.plan.slots, self.typed.slot_types, strict=True)):
             result[slot_name(i)] = slots.array(slot, kind, matches, frames)
         if output is Output.ALL_ROWS_WITH_UNMATCHED:
-            return self._with_unmatched(result, matches, frames, columns)
+            rest = unmatched_rows(matches, columns.count)
+            return self._with_unmatched(
+                result, matches, frames, columns, rest if settled is None else rest[settled[rest]]
+            )
         return OutputRows(len(frames.match), result)
 
     def _shown(self, frames: Frames, columns: SortedColumns) -> dict[str, pa.Array]:
@@ -219,10 +222,14 @@ class Worker:
         return {name: columns.taken(name, frames.row if name in keys else beside_keys) for name in self.plan.shown}
 
     def _with_unmatched(
-        self, matched: dict[str, pa.Array], matches: Matches, frames: Frames, columns: SortedColumns
+        self,
+        matched: dict[str, pa.Array],
+        matches: Matches,
+        frames: Frames,
+        columns: SortedColumns,
+        rest: NDArray[np.int64],
     ) -> OutputRows:
         """Rows of matches and unmatched rows in the order in which the search met them."""
-        rest = unmatched_rows(matches, columns.count)
         met = np.concatenate([matches.start[frames.match], rest])
         order = pa.array(np.argsort(met, kind="stable"))
         result = {}
