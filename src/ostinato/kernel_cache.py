@@ -29,7 +29,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 """Without numba's reference counting: arrays are borrowed from the caller, none may be made. Reading an array out of a
 tuple costs an atomic addition otherwise, which made the search ten times slower."""
-_FOLDERS_WITH_KERNELS = ("automaton", "events", "matching", "predicates", "results")
+_FOLDERS_WITH_KERNELS = ("automaton", "events", "matching", "predicates", "results", "techniques")
 """With the constants that kernels take from modules beside them."""
 _FOLDER_PREFIX = "kernels-"
 _FORGET_AFTER_SECONDS = 14 * 24 * 3600

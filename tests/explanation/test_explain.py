@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.cases import Case, load_cases
@@ -17,6 +18,7 @@ from ostinato.explanation.understood import understand
 from ostinato.language.fluent import pattern
 from ostinato.language.match_recognize import parse_clause
 from ostinato.matching import engine, search
+from ostinato.matching.spans import whole_keys
 from ostinato.query.match_recognize import MatchRecognize
 
 CLAUSE = "ORDER BY ts MEASURES LAST(price) AS p PATTERN (A B*) DEFINE B AS price > A.price"
@@ -117,7 +119,7 @@ def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, c
         max_partial_matches=10,
         needs_path=plan.needs_path,
     )
-    followed = engine._rules(task, reads_run=bool(plan.run_conditions), at_once=False).memo
+    followed = engine._rules(task, whole_keys(np.zeros(1, np.int64)), reads_run=bool(plan.run_conditions)).memo
     told = {
         search.NO_MEMO: ("none", "a state at a row may be tried again"),
         search.MEMO_PER_START: "a state at a row is tried once per start",

@@ -36,12 +36,22 @@ class Ordered(NamedTuple):
 
 
 def order_rows(
-    count: int, keys: Sequence[pa.Array], order: Sequence[OrderKey], ties: Callable[[], Sequence[pa.Array]]
+    count: int,
+    keys: Sequence[pa.Array],
+    order: Sequence[OrderKey],
+    ties: Callable[[], Sequence[pa.Array]],
+    *,
+    sorts_keys: bool = False,
 ) -> Ordered:
-    """`ties` gives the columns that decide between rows that are equal in `keys` and `order`; asked only if needed."""
+    """`ties` gives the columns that decide between rows that are equal in `keys` and `order`; asked only if needed.
+
+    With `sorts_keys` keys come in ascending order, NULL first; otherwise in any.
+    """
     if count == 0:
         return Ordered(None, np.zeros(1, np.int64))
     groups = group_numbers(count, keys) if keys else None
+    if groups is not None and sorts_keys:
+        groups = _ascending(groups, keys)
     columns = [column for key in order for column in sortable(key)]
     leading = columns if groups is None else [groups, *columns]
     rows, equal = _sorted_rows(count, groups, columns, leading)
@@ -66,6 +76,15 @@ def group_numbers(count: int, keys: Sequence[pa.Array]) -> NDArray[np.int64]:
         if len(keys) > 1:
             numbers = _dense(numbers)
     return numbers
+
+
+def _ascending(groups: NDArray[np.int64], keys: Sequence[pa.Array]) -> NDArray[np.int64]:
+    """The groups numbered anew, by their keys."""
+    _, examples, dense = np.unique(groups, return_index=True, return_inverse=True)
+    columns = [column for key in keys for column in sortable(OrderKey(key.take(pa.array(examples))))]
+    rank = np.empty(len(examples), np.int64)
+    rank[np.lexsort(columns[::-1])] = np.arange(len(examples))
+    return rank[dense]
 
 
 def _codes(values: pa.Array) -> NDArray[np.int64]:

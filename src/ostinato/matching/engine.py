@@ -82,9 +82,11 @@ def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) 
     starts = starting_rows(masks, rows.key_at, rows.time_us, within, spans)
     labels = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
     ahead = _ahead_of_fixed(task, labels, starts) if len(starts) else 1
-    if ahead > 1:
+    if ahead > 1 and not spans.every_start:
         starts = starts[without_overlap(starts, rows.key_at, ahead)]
-    return _searched(rows, starts, length, task, after_last(starts, length, ahead, spans), ahead)
+    return _searched(
+        rows, starts, length, task, after_last(starts, length, 1 if spans.every_start else ahead, spans), ahead
+    )
 
 
 def _searched(
@@ -137,7 +139,7 @@ def match_by_search(
         reachable = Reachable(symbols.of_row, symbols.allowed)
     else:
         reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, spans.start, spans.end, spans.is_open)
-    rules = _rules(task, reads_run=over_run is not None, at_once=spans.given is not None)
+    rules = _rules(task, spans, reads_run=over_run is not None)
     starts = s.Starts(spans.start.copy(), spans.stop, spans.number.copy(), np.full(len(spans.start), -1, np.int64))
     outcome = s.run_search(
         s.search_plain if over_run is None else over_run.search,
@@ -181,7 +183,7 @@ def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
         )
 
 
-def _rules(task: Task, *, reads_run: bool, at_once: bool) -> s.Rules:
+def _rules(task: Task, spans: Spans, *, reads_run: bool) -> s.Rules:
     bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
     if not reads_run and task.mode is not MatchMode.ALL:
@@ -199,7 +201,8 @@ def _rules(task: Task, *, reads_run: bool, at_once: bool) -> s.Rules:
         memo=memo,
         keep_path=task.needs_path,
         timeouts=task.show_timeouts,
-        at_once=at_once,
+        at_once=spans.given is not None,
+        every_start=spans.every_start,
     )
 
 

@@ -66,6 +66,8 @@ class Rules(NamedTuple):
     """Whether a start without a match gives the first run that was still open when WITHIN ended."""
     at_once: bool
     """INCREMENTAL in an open key: give what ends in the rows at hand; go on at the first start with an open run."""
+    every_start: bool
+    """Whether starts that a match skips are tried all the same."""
 
 
 class Rows(NamedTuple):
@@ -282,7 +284,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 found.ahead[progress[MATCHES] - 1] = ahead
             if alive and starts.open_from[key] < 0:
                 starts.open_from[key] = start
-            start += ahead
+            start += 1 if rules.every_start else ahead
             starts.row[key] = start
         progress[KEY] += 1
         progress[KEY_STEPS] = 0

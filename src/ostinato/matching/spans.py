@@ -31,6 +31,8 @@ class Spans(NamedTuple):
     """Rows that follow in an open key are later than this."""
     given: NDArray[np.int64] | None = None
     """INCREMENTAL MATCHES as a stream meets them: those that end before this row were given already."""
+    every_start: bool = False
+    """Whether starts that a match skips are tried all the same."""
 
 
 def whole_keys(key_at: NDArray[np.int64]) -> Spans:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import TypedPlan
-from ostinato.query.expressions import Expr, MatchNumber, Navigation, walk
+from ostinato.query.expressions import Aggregate, Expr, MatchNumber, Navigation, walk
 from ostinato.techniques.parallel_runs.shared_part import SharedPart, shared_part
 from ostinato.techniques.parallel_runs.slices import Margins
 
@@ -36,6 +36,14 @@ def _declined(plan: MatchPlan) -> str | None:
     if any(isinstance(node, MatchNumber) for condition in plan.run_conditions for node in walk(condition)):
         return "MATCH_NUMBER() in DEFINE makes every match depend on all before it"
     return None
+
+
+def declined_by_tasks(plan: MatchPlan) -> str | None:
+    """Why tasks that can't read one another's rows couldn't do it."""
+    for slot in plan.slots:
+        if isinstance(slot, Aggregate) and any(isinstance(node, MatchNumber) for node in walk(slot)):
+            return "an aggregate over MATCH_NUMBER() needs to know all matches before"
+    return slicing_of(plan).declined
 
 
 def declined_by_threads(typed: TypedPlan) -> str | None:

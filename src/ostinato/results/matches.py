@@ -52,6 +52,23 @@ def ranges(start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.in
     return result
 
 
+def chosen(matches: Matches, which: NDArray[np.bool_]) -> Matches:
+    """Some of the matches."""
+    length = matches.length[which]
+    has_path = len(matches.label) > 0
+    path = ranges(matches.path_at[which], length) if has_path else np.empty(0, np.int64)
+    return Matches(
+        start=matches.start[which],
+        length=length,
+        number=matches.number[which],
+        path_at=np.cumsum(length) - length if has_path else np.zeros(len(length), np.int64),
+        label=matches.label[path],
+        excluded=matches.excluded[path],
+        key_first=matches.key_first[which],
+        key_end=matches.key_end[which],
+    )
+
+
 def one_row_frames(matches: Matches) -> Frames:
     """ONE ROW PER MATCH: each match as of its last row."""
     at = matches.length - 1

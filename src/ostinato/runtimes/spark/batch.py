@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from pyspark.sql import DataFrame
 
@@ -18,14 +18,17 @@ from ostinato.language.binding import bind
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.match_recognize import parse_clause
 from ostinato.planning.plan import make_plan
+from ostinato.planning.slicing import declined_by_tasks
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.spark.query import RAISES, SparkQuery
 from ostinato.runtimes.spark.size import estimated_bytes
+from ostinato.runtimes.spark.sliced import matched_in_slices
 from ostinato.runtimes.spark.task import SparkTask
 
 SortBy = Literal["auto", "worker", "spark"]
+Skew = Literal["hash", "slice"]
 MEMORY_BUDGET_BYTES = 1 << 30
 
 
@@ -35,11 +38,24 @@ class OstinatoWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """`sort`: who brings the rows of a key into order. `memory_budget`: bytes of a task above which Spark does."""
+    """`sort`: who brings the rows of a key into order. `memory_budget`: bytes of a task above which Spark does.
+
+    `skew`: whether each key is one task's ("hash"), or the rows of all keys are cut into ranges ("slice").
+    """
 
     limits: Limits = Limits()
     sort: SortBy = "auto"
     memory_budget: int = MEMORY_BUDGET_BYTES
+    skew: Skew = "hash"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("sort", self.sort, SortBy), ("skew", self.skew, Skew)):
+            if value not in get_args(known):
+                raise QueryError(
+                    "UNKNOWN_OPTION",
+                    f"{name} can't be {value!r}",
+                    hint=f"it is one of {', '.join(map(repr, get_args(known)))}",
+                )
 
 
 def match_recognize(
@@ -48,6 +64,7 @@ def match_recognize(
     max_partial_matches: int = Limits().max_partial_matches,
     sort: SortBy = "auto",
     memory_budget: int = MEMORY_BUDGET_BYTES,
+    skew: Skew = "hash",
 ) -> Callable[[DataFrame], DataFrame]:
     """A function for `df.transform` that answers one MATCH_RECOGNIZE clause on a DataFrame.
 
@@ -56,7 +73,7 @@ def match_recognize(
     """
     text = clause.to_sql() if isinstance(clause, PatternQuery) else clause
     parse_clause(text)  # errors in the text show here, not when the DataFrame comes
-    options = BatchOptions(Limits(max_partial_matches), sort, memory_budget)
+    options = BatchOptions(Limits(max_partial_matches), sort, memory_budget, skew)
 
     def answer(df: DataFrame) -> DataFrame:
         settings = session_settings(df)
@@ -96,19 +113,25 @@ def match_dataframe(
         )
     plan = make_plan(bind(query, df.columns, case_sensitive=settings.case_sensitive))
     asked = SparkQuery(plan, df, options.limits, settings)
-    return asked.measured(_matched_by_key(asked, options).where(RAISES))
+    by_spark = _sorts_by_spark(asked, options)
+    if (options.skew == "slice" or not query.partition_by) and declined_by_tasks(plan) is None:
+        found = matched_in_slices(asked, sorted_by_spark=by_spark)
+    else:
+        found = _matched_by_key(asked, sorted_by_spark=by_spark)
+    return asked.measured(found.where(RAISES))
 
 
-def _matched_by_key(query: SparkQuery, options: BatchOptions) -> DataFrame:
+def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
     """Each key is matched by one task, many keys by each."""
     keys = query.bound.partition_by
-    by_spark = _sorts_by_spark(query, options)
     df = query.projected()
     df = df.repartition(*(query.key_expression(name) for name in keys)) if keys else df.repartition(1)
-    if by_spark:
+    if sorted_by_spark:
         df = df.sortWithinPartitions(*query.sort_order())
     schema = query.worker_schema()
-    return df.mapInArrow(SparkTask(query.typed, query.shipped_names, query.arrow_schema(schema), by_spark), schema)
+    return df.mapInArrow(
+        SparkTask(query.typed, query.shipped_names, query.arrow_schema(schema), sorted_by_spark), schema
+    )
 
 
 def _sorts_by_spark(query: SparkQuery, options: BatchOptions) -> bool:

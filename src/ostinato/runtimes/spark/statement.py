@@ -20,6 +20,7 @@ from ostinato.planning.typed import Limits
 from ostinato.runtimes.spark.batch import (
     MEMORY_BUDGET_BYTES,
     BatchOptions,
+    Skew,
     SortBy,
     match_dataframe,
     session_settings,
@@ -39,6 +40,7 @@ def sql(
     max_partial_matches: int = Limits().max_partial_matches,
     sort: SortBy = "auto",
     memory_budget: int = MEMORY_BUDGET_BYTES,
+    skew: Skew = "hash",
     **tables: DataFrame,
 ) -> DataFrame:
     """The result of a query as a lazy DataFrame.
@@ -46,10 +48,11 @@ def sql(
     `tables` are DataFrames by the names that the query uses; other names come from the session's catalog. `args` fill
     the parameters (`:name` or `?`) of the text outside the clauses, as in `spark.sql`. `max_partial_matches` bounds
     what one row of one key may try; `sort` says who orders the rows of a key ("auto": the worker, unless the input is
-    estimated above `memory_budget` bytes per task).
+    estimated above `memory_budget` bytes per task). `skew="slice"` cuts the rows of all keys into ranges, so that one
+    hot key is matched by many tasks; a query without PARTITION BY is always cut.
     """
     session = spark or _session_of(tables)
-    options = BatchOptions(Limits(max_partial_matches), sort, memory_budget)
+    options = BatchOptions(Limits(max_partial_matches), sort, memory_budget, skew)
     given = dict(args) if isinstance(args, Mapping) else None if args is None else list(args)
     return _Answerer(session, tables, options).answer(query, given)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.planning.plan import PREFIX
+from ostinato.planning.plan import PREFIX, MatchPlan
 from ostinato.planning.typed import TypedPlan
 
 BITS_PER_COLUMN = 60
@@ -16,6 +16,12 @@ BITS_PER_COLUMN = 60
 def bits_name(column: int) -> str:
     """The shipped column that holds so many row conditions as bits."""
     return f"{PREFIX}bits{column}"
+
+
+def condition_bits(plan: MatchPlan) -> list[tuple[str, int]]:
+    """For each row condition the shipped column and the bit that hold it."""
+    bits = (divmod(i, BITS_PER_COLUMN) for i in range(len(plan.row_conditions)))
+    return [(bits_name(column), bit) for column, bit in bits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +37,7 @@ class SparkTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from ostinato.runtimes.task.arrow_batches import match_batches
 
-        bits = [divmod(i, BITS_PER_COLUMN) for i in range(len(self.typed.plan.row_conditions))]
-        conditions = [(bits_name(column), bit) for column, bit in bits]
+        conditions = condition_bits(self.typed.plan)
         return match_batches(
             self.typed, batches, self.shipped, conditions, self.output, sorted_by_key=self.sorted_by_spark
         )

@@ -38,9 +38,9 @@ def match_batches(
         worker = Worker(typed)
         named = (batch.rename_columns(list(names)) for batch in batches)
         for table in _steps(named, keys, sorted_by_key, rows_per_step):
-            yield from _batches(worker.run(_batch(table, conditions)), output)
+            yield from batches_of(worker.run(batch_of(table, conditions)), output)
     except OstinatoError as error:
-        yield _failure(error, output)
+        yield failure(error, output)
 
 
 def _steps(
@@ -70,7 +70,8 @@ def _start_of_last_key(table: pa.Table, keys: Sequence[str]) -> int:
     return int(others[-1]) + 1 if len(others) else 0
 
 
-def _batch(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
+def batch_of(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
+    """The rows of a table; `conditions` say in which column and bit each row condition is."""
     arrays = {name: one_array(table.column(name)) for name in table.column_names}
     masks = []
     for name, bit in conditions:
@@ -79,19 +80,20 @@ def _batch(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
     return Batch(table.num_rows, arrays, masks)
 
 
-def _batches(found: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches_of(found: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows in the types that were promised; columns that matching doesn't give are NULL."""
     if not found.count:
         return
     arrays = []
     for field in output:
-        array = pa.nulls(found.count, field.type) if field.name == ERROR else found.arrays[field.name]
+        array = found.arrays[field.name] if field.name in found.arrays else pa.nulls(found.count, field.type)
         arrays.append(array if array.type == field.type else array.cast(field.type))
     whole = pa.RecordBatch.from_arrays(arrays, schema=output)
     for start in range(0, found.count, ROWS_PER_BATCH):
         yield whole.slice(start, ROWS_PER_BATCH)
 
 
-def _failure(error: OstinatoError, output: pa.Schema) -> pa.RecordBatch:
+def failure(error: OstinatoError, output: pa.Schema) -> pa.RecordBatch:
     """One row that carries the error; Spark raises it when it reads the row."""
     if not isinstance(error, MatchError):
         error = MatchError(error.code, error.message, hint=error.hint)

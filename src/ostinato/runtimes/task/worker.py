@@ -17,7 +17,7 @@ from ostinato.matching.compiled import search_for
 from ostinato.matching.engine import ALWAYS, OverRun, Searched, SortedRows, Task, match_by_search, match_by_shifts
 from ostinato.matching.search import no_update, search_in_python
 from ostinato.matching.spans import Spans, whole_keys
-from ostinato.matching.symbols import Mask
+from ostinato.matching.symbols import Mask, Symbols, symbols_of
 from ostinato.planning.plan import MATCHED, NONE, slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.predicates.evaluate import evaluate
@@ -114,8 +114,8 @@ class Worker:
 
     # --- order ---
 
-    def order(self, batch: Batch) -> Ordered:
-        """How the rows of the batch have to be put in order."""
+    def order(self, batch: Batch, *, sorts_keys: bool = False) -> Ordered:
+        """How the rows of the batch have to be put in order; keys themselves in any, unless they are to be sorted."""
         keys = [batch.arrays[name] for name in self.bound.partition_by]
         order = [
             OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
@@ -126,9 +126,19 @@ class Worker:
             inputs = [batch.arrays[item.name] for item in self.plan.inputs]
             return [*inputs, *(pa.array(mask) for mask in batch.row_masks)]
 
-        return order_rows(batch.count, keys, order, ties)
+        return order_rows(batch.count, keys, order, ties, sorts_keys=sorts_keys)
 
     # --- matching ---
+
+    def symbols(self, window: Window) -> Symbols:
+        """Which row conditions hold, for each row."""
+        columns = window.columns
+        combined, of_state = self._combined(window.row_masks, self._neighbours.masks(columns), columns)
+        return symbols_of(combined, of_state, columns.count)
+
+    def time_us(self, window: Window) -> NDArray[np.int64]:
+        """The times of the rows, where WITHIN needs them."""
+        return self._time(window.columns)
 
     def _search(self, window: Window, spans: Spans) -> Searched:
         columns = window.columns

@@ -1,0 +1,42 @@
+"""One order cut over all tasks: the plan for queries without PARTITION BY, and for hot keys on request.
+
+One static, lazy lineage in which the input is shuffled once:
+
+    ranges of (keys, order) -> each task matches its slice -> results and edges -> one task stitches the edges
+                                                           [-> results and numbers -> MATCH_NUMBER() goes on]
+
+Results and edges are all that travels again. Where a row goes is told by its own column, never by how Spark numbers or
+merges partitions; the one thing relied on is that ranges follow one another as task ids do, and stitching checks that.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.runtimes.spark.query import SparkQuery
+from ostinato.runtimes.spark.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
+
+
+def matched_in_slices(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
+    """The rows that matching gives, with the errors that it met."""
+    order = query.sort_order()
+    df = query.projected().repartitionByRange(*order)
+    if sorted_by_spark:
+        df = df.sortWithinPartitions(*order)
+    found = query.worker_schema()
+    travelling = s.StructType(
+        [
+            *found.fields,
+            s.StructField(TARGET, s.IntegerType()),
+            s.StructField(SLICE, s.IntegerType()),
+            s.StructField(RECORD, s.BinaryType()),
+        ]
+    )
+    arrow = query.arrow_schema(travelling)
+    df = df.mapInArrow(SliceTask(query.typed, query.shipped_names, arrow), travelling)
+    df = df.repartition(F.col(TARGET)).mapInArrow(StitchTask(query.typed, arrow), travelling)
+    if NumberTask.is_needed(query.plan):
+        df = df.repartition(F.col(TARGET)).mapInArrow(NumberTask(query.plan, arrow), travelling)
+    return df.select(*(F.col(field.name) for field in found.fields))

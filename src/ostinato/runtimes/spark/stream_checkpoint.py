@@ -1,0 +1,141 @@
+"""A checkpoint's folder -> the state that Ostinato's operators left in it, through Spark's own state reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ostinato.errors import OstinatoError, QueryError, carried
+from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.batch import session_settings
+from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.stream_definition import StreamDefinition, read_definition
+from ostinato.runtimes.spark.stream_packing import BUCKET
+from ostinato.runtimes.spark.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.stream_state import BucketState
+
+HEADER = "header"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One of our operators in a checkpoint, as of its last committed batch."""
+
+    spark: SparkSession
+    path: str
+    operator: int
+    batch: int
+    is_settled: bool
+    """No later batch was begun."""
+
+    def variable(self, name: str) -> DataFrame:
+        """The values of one state variable: `key`, and `value` or `list_value`."""
+        reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
+        return reader.option("stateVarName", name).option("flattenCollectionTypes", False).load(self.path)
+
+    def definition(self) -> StreamDefinition:
+        """What was asked; every bucket keeps it."""
+        kept = self.variable(DEFINITION).select("value.json").first()
+        if kept is None:
+            raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
+        return read_definition(kept[0])
+
+    def buckets(self) -> DataFrame:
+        """One row for each bucket: its header, and its segments as arrays that may be NULL."""
+        frame = self.variable(BUCKET_STATE).select(_bucket(), f"value.{HEADER}")
+        for name in (OPEN_ROWS, WAITING):
+            segments = self.variable(name).select(_bucket(), F.col("list_value.segment").alias(name))
+            frame = frame.join(segments, BUCKET, "left")
+        return frame.select(HEADER, OPEN_ROWS, WAITING)
+
+
+def _bucket() -> Column:
+    return F.col(f"key.{BUCKET}").alias(BUCKET)
+
+
+def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None) -> Checkpoint:
+    """Raises NO_STATE where there is nothing of ours, AMBIGUOUS_STATE where there is more than one."""
+    ours = _our_operators(spark, path)
+    if operator is None:
+        if len(ours) > 1:
+            names = ", ".join(map(str, ours))
+            raise QueryError(
+                "AMBIGUOUS_STATE",
+                f"the stream of {path} has {len(ours)} MATCH_RECOGNIZE clauses, the operators {names}",
+                hint="name one of them: operator=...; the last in the query has the lowest number",
+            )
+        operator = ours[0]
+    elif operator not in ours:
+        raise QueryError("NO_STATE", f"operator {operator} of {path} isn't one of Ostinato's: {ours}")
+    begun, committed = _last_batch(spark, path, "offsets"), _last_batch(spark, path, "commits")
+    if committed is None:
+        raise QueryError("NO_STATE", f"the stream of {path} has committed no batch yet")
+    return Checkpoint(spark, path, operator, committed, is_settled=begun == committed)
+
+
+def check_session(spark: SparkSession, definition: StreamDefinition) -> None:
+    """Measures are computed by the session that asks: it must have the rules that the stream had."""
+    now, then = session_settings(spark.range(0)), definition.settings
+    if now != then:
+        raise QueryError(
+            "SETTINGS_DIFFER",
+            f"the stream ran with ANSI mode {_on(then.ansi)}, time zone {then.timezone} and case-sensitive names"
+            f" {_on(then.case_sensitive)}; this session has {_on(now.ansi)}, {now.timezone}, {_on(now.case_sensitive)}",
+            hint="set spark.sql.ansi.enabled, spark.sql.session.timeZone and spark.sql.caseSensitive as they were",
+        )
+
+
+def _on(setting: bool) -> str:
+    return "on" if setting else "off"
+
+
+def states_of(batches: Iterable[pa.RecordBatch]) -> Iterator[BucketState]:
+    """For workers: what `buckets` gives."""
+    from ostinato.runtimes.task.stream_state import BucketState
+
+    for batch in batches:
+        for row in batch.to_pylist():
+            yield BucketState(row[HEADER], tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
+
+
+def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """For workers: the rows with a column ERROR, which is NULL but in a last row where making the tables failed."""
+    schema = output.append(pa.field(ERROR, pa.string()))
+    try:
+        for table in tables:
+            columns = [column.combine_chunks() for column in table.columns]
+            arrays = [*columns, pa.nulls(table.num_rows, pa.string())]
+            yield from pa.Table.from_arrays(arrays, schema=schema).to_batches()
+    except OstinatoError as error:
+        values = [pa.nulls(1, field.type) for field in output]
+        yield pa.RecordBatch.from_arrays([*values, pa.array([carried(error)])], schema=schema)
+
+
+def _our_operators(spark: SparkSession, path: str) -> list[int]:
+    with without_error_log():
+        try:
+            rows = spark.read.format("state-metadata").load(path).select("operatorId", "operatorProperties").collect()
+        except PySparkException as error:
+            raise QueryError(
+                "NO_STATE", f"{path} isn't the checkpoint of a stream with state", hint=str(error).split("\n")[0]
+            ) from None
+    return sorted({row[0] for row in rows if _is_ours(row[1])})
+
+
+def _is_ours(properties: str) -> bool:
+    return all(name in properties for name in (BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION))
+
+
+def _last_batch(spark: SparkSession, path: str, log: str) -> int | None:
+    """The highest batch of one of the checkpoint's logs, whose files have the batches' numbers as names."""
+    files = spark.read.format("binaryFile").load(f"{path.rstrip('/')}/{log}").select("path")
+    names = (row[0].rpartition("/")[2] for row in files.collect())
+    return max((int(name) for name in names if name.isdigit()), default=None)

@@ -1,0 +1,72 @@
+"""What a stream needs of the machine, the session and the query. Raises before anything starts, with the way out."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+
+from pyspark.sql import SparkSession
+
+from ostinato.errors import EnvironmentFault, QueryError
+from ostinato.planning.plan import MatchPlan
+from ostinato.runtimes.spark.query import SparkQuery
+from ostinato.runtimes.spark.stream_options import StreamSettings
+from ostinato.runtimes.spark.stream_output import WATERMARK
+from ostinato.runtimes.task.stream_checks import check_streamable, why_unbounded
+
+STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def check_machine(spark: SparkSession) -> None:
+    """Raises unless the session can keep the state of a Python operator."""
+    provider = str(spark.conf.get(STATE_STORE))
+    if "RocksDB" not in provider:
+        raise EnvironmentFault(
+            "STATE_STORE_NOT_SUPPORTED",
+            f"streams keep their state in RocksDB, and this session's state store is {provider.rpartition('.')[2]}",
+            hint=f'spark.conf.set("{STATE_STORE}", "{ROCKSDB}")',
+        )
+    if importlib.util.find_spec("google.protobuf") is None:
+        raise EnvironmentFault(
+            "PROTOBUF_MISSING",
+            "Spark hands state to Python through protobuf, which isn't installed",
+            hint="pip install 'ostinato[spark]', here and on the executors",
+        )
+
+
+def check_query(query: SparkQuery, stream: StreamSettings) -> int | None:
+    """The watermark's delay in milliseconds, or None where there is none and none is needed."""
+    order = query.bound.order_by
+    check_streamable(query.plan, query.arrow(query.column_types[order[0].column], order[0].column) if order else None)
+    first = order[0]
+    delay = query.df.schema[first.column].metadata.get(WATERMARK)
+    if delay is None and not stream.eager:
+        raise QueryError(
+            "STREAM_NEEDS_WATERMARK",
+            f"'{first.column}' has no watermark, so a stream can't tell when all rows up to a time have come",
+            text=query.bound.clause.text,
+            span=first.key.span,
+            hint=_way_to_watermark(query, first.column),
+        )
+    return None if delay is None else int(delay)
+
+
+def _way_to_watermark(query: SparkQuery, column: str) -> str:
+    marked = [field.name for field in query.df.schema.fields if WATERMARK in field.metadata]
+    if marked:
+        return f"the watermark is on '{marked[0]}': order by that first"
+    return f'df.withWatermark("{column}", "10 minutes"), or eager=True for a stream that is ordered by construction'
+
+
+def warn_of_unbounded_state(plan: MatchPlan, stacklevel: int = 4) -> None:
+    """Nothing ends an open run but the rows of its key, and its rows are kept until then."""
+    from ostinato.runtimes.spark.batch import OstinatoWarning  # batch.py sends streams here
+
+    why = why_unbounded(plan)
+    if why is not None:
+        warnings.warn(
+            f"the state of this stream may grow without bound: {why}; add WITHIN to the pattern",
+            OstinatoWarning,
+            stacklevel=stacklevel,
+        )

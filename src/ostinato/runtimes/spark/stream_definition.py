@@ -1,0 +1,116 @@
+"""What a stream was asked, as JSON beside its state: enough to plan it again without the program that started it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as s
+
+from ostinato.errors import MatchError
+from ostinato.language.binding import bind
+from ostinato.language.match_recognize import parse_clause
+from ostinato.language.render import render_clause
+from ostinato.planning.plan import make_plan
+from ostinato.planning.typed import Limits
+from ostinato.predicates.types import Settings
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.spark.query import SparkQuery
+from ostinato.runtimes.spark.stream_options import StreamSettings
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDefinition:
+    """The clause with everything that its answer depends on. Plain values only: never a pickle."""
+
+    clause: str
+    """As rendered from what was understood: spaces and comments of the user's text make no other query."""
+    input_name: str | None
+    columns: str
+    """The input's columns as Spark's JSON: names are resolved among them."""
+    shipped: str
+    """The columns that travel and are kept, with their Arrow types."""
+    settings: Settings
+    limits: Limits
+    stream: StreamSettings
+
+    def to_json(self) -> str:
+        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs where the state of the one can't be carried on by the other.
+
+        Limits, what becomes of late rows, and columns that the clause doesn't use may change between runs.
+        """
+        values = asdict(self)
+        del values["limits"], values["columns"], values["stream"]["late"]
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
+
+    def query(self, spark: SparkSession) -> SparkQuery:
+        """The same plan again, over an input of the same columns that has no rows."""
+        empty = spark.createDataFrame([], s.StructType.fromJson(json.loads(self.columns)))
+        clause = parse_clause(self.clause, input_name=self.input_name)
+        query = plan_query(clause, empty, self.limits, self.settings)
+        if describe_shipped(query) != self.shipped:
+            raise MatchError(
+                "STATE_OF_OTHER_QUERY",
+                f"the kept rows have the columns {self.shipped}, but this version would keep {describe_shipped(query)}",
+                hint="use the versions of Spark and Ostinato that the stream ran with",
+            )
+        return query
+
+
+def plan_query(clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings) -> SparkQuery:
+    return SparkQuery(make_plan(bind(clause, df.columns, case_sensitive=settings.case_sensitive)), df, limits, settings)
+
+
+def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
+    """What is being asked, to be kept."""
+    clause = query.bound.clause
+    columns = s.StructType([s.StructField(field.name, field.dataType) for field in query.df.schema.fields])
+    return StreamDefinition(
+        clause=render_clause(clause),
+        input_name=clause.input_name,
+        columns=columns.json(),
+        shipped=describe_shipped(query),
+        settings=query.settings,
+        limits=query.limits,
+        stream=stream,
+    )
+
+
+def read_definition(text: str) -> StreamDefinition:
+    """What was kept."""
+    values = json.loads(text)
+    form = values.pop("format", None)
+    if form != FORMAT:
+        raise MatchError(
+            "STATE_FORMAT",
+            f"the state was written in format {form}, this version reads format {FORMAT}",
+            hint="use the version of Ostinato that wrote it",
+        )
+    return StreamDefinition(
+        **{
+            **values,
+            "settings": Settings(**values["settings"]),
+            "limits": Limits(**values["limits"]),
+            "stream": StreamSettings(**values["stream"]),
+        }
+    )
+
+
+def shipped_schema(query: SparkQuery) -> pa.Schema:
+    """The columns that travel, under their own names."""
+    fields = query.projected().schema.fields
+    named = zip(query.shipped_names, fields, strict=True)
+    return pa.schema([pa.field(name, query.arrow(field.dataType, name)) for name, field in named])
+
+
+def describe_shipped(query: SparkQuery) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in shipped_schema(query))

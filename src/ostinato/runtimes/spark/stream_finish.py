@@ -1,0 +1,59 @@
+"""What only the end of input decides: the state of a stopped stream -> the rest of its matches, as a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as s
+
+from ostinato.errors import QueryError
+from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.query import RAISES
+from ostinato.runtimes.spark.stream_checkpoint import check_session, open_checkpoint, rows_or_error, states_of
+from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
+from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.stream_state import BucketState
+
+
+def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
+    """The rows that a stopped stream would still give if its input had ended. Nothing in the checkpoint changes.
+
+    They are the rows of the clause: what the streaming query did with those has to be done to these as well. Where a
+    query has several clauses, `operator` says which one is meant.
+    """
+    opened = open_checkpoint(spark, checkpoint, operator)
+    if not opened.is_settled:
+        raise QueryError(
+            "STREAM_NOT_SETTLED",
+            f"the stream of {checkpoint} was stopped inside a batch, so its sink may hold more than its state knows",
+            hint="start it once more with trigger(availableNow=True), let it end, then ask again",
+        )
+    definition = opened.definition()
+    check_session(spark, definition)
+    query = definition.query(spark)
+    task = stream_task(query, definition)
+    schema = s.StructType([*stream_schema(query, definition.stream).fields, s.StructField(ERROR, s.StringType())])
+    found = opened.buckets().mapInArrow(FinishBuckets(task), schema)
+    return measured_stream(query, definition.stream, found.where(RAISES))
+
+
+@dataclass(frozen=True, slots=True)
+class FinishBuckets:
+    """For mapInArrow: states of buckets in, the rows that their end gives out, with a column for an error."""
+
+    task: StreamTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
+
+    def _last_rows(self, bucket: BucketState) -> pa.Table:
+        from ostinato.matching.search import NO_TIME
+
+        step = self.task.worker.advance(bucket, None, NO_TIME, finished=True)
+        return self.task.rows(step.results)

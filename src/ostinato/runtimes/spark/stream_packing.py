@@ -1,0 +1,100 @@
+"""Rows -> one row per bucket that holds its rows as Arrow bytes, and back. What stands before and behind the state.
+
+Grouping by the user's keys is slow, and packed rows also pass Spark's filter of late rows, so that we can count them
+(docs/decisions/010-stream-state-in-buckets.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.planning.plan import PREFIX
+
+BUCKET = f"{PREFIX}bucket"
+ROWS = f"{PREFIX}rows"
+PACKED = pa.schema([pa.field(BUCKET, pa.int32()), pa.field(ROWS, pa.binary())])
+
+ROWS_PER_PACK = 1 << 17
+BYTES_PER_PACK = 1 << 26
+"""What is gathered before it is split into buckets: the more, the fewer and larger the packs are."""
+ROWS_PER_RESULT = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class PackByBucket:
+    """For mapInArrow: the bucket's number and the shipped columns in, PACKED out."""
+
+    shipped: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in _gathered(batches):
+            yield self._packed(table)
+
+    def _packed(self, table: pa.Table) -> pa.RecordBatch:
+        buckets = table.column(0).to_numpy()
+        order = np.argsort(buckets, kind="stable")
+        # Cast: a session may be set to large Arrow types, and what is stored must not depend on that.
+        rows = table.select(range(1, table.num_columns)).rename_columns(self.shipped.names).cast(self.shipped)
+        batch = one_batch(rows.take(pa.array(order)))
+        numbers, starts = np.unique(buckets[order], return_index=True)
+        ends = [*starts[1:], len(order)]
+        packs = [pack_batch(batch.slice(start, end - start)) for start, end in zip(starts, ends, strict=True)]
+        return pa.RecordBatch.from_arrays([pa.array(numbers, pa.int32()), pa.array(packs, pa.binary())], schema=PACKED)
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= ROWS_PER_PACK or size >= BYTES_PER_PACK:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackResults:
+    """For mapInArrow: packs of output rows in, the rows out."""
+
+    output: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for pack in batch.column(0):
+                if pack.is_valid:
+                    yield unpack_batch(pack.as_buffer(), self.output)
+
+
+def pack_batch(batch: pa.RecordBatch) -> bytes:
+    """The rows without their schema, which whoever reads them knows."""
+    return bytes(batch.serialize())
+
+
+def unpack_batch(pack: bytes | pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+    return pa.ipc.read_record_batch(pa.py_buffer(pack), schema)
+
+
+def unpack_table(packs: Iterable[bytes], schema: pa.Schema) -> pa.Table:
+    """All rows of the packs."""
+    return pa.Table.from_batches([unpack_batch(pack, schema) for pack in packs], schema)
+
+
+def pack_results(rows: pa.Table) -> Iterator[bytes]:
+    """Output rows in packs of a size that Spark's rows take."""
+    for batch in rows.combine_chunks().to_batches(max_chunksize=ROWS_PER_RESULT):
+        yield pack_batch(batch)
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """The table as one batch, which may be empty."""
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

@@ -1,0 +1,60 @@
+"""A running or stopped stream's checkpoint -> its open partial matches, one row for each key that has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as s
+
+from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.query import RAISES
+from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint, rows_or_error, states_of
+from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.stream_state import BucketState
+
+
+def state(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
+    """Partition keys, `waiting_since` (the time of the first row), `rows` so far, and the variables that may come
+    `next`, as of the last committed batch.
+
+    Conditions over the run so far are taken as fulfilled, so `next` may name more than can really follow. Rows that
+    still wait for the watermark aren't counted. Where a query has several clauses, `operator` says which is meant.
+    """
+    opened = open_checkpoint(spark, checkpoint, operator)
+    definition = opened.definition()
+    query = definition.query(spark)
+    schema = s.StructType(
+        [
+            *(s.StructField(name, query.column_types[name]) for name in query.bound.partition_by),
+            s.StructField("waiting_since", query.column_types[query.bound.order_by[0].column]),
+            s.StructField("rows", s.LongType()),
+            s.StructField("next", s.ArrayType(s.StringType())),
+        ]
+    )
+    task = OpenRuns(stream_task(query, definition), query.arrow_schema(schema))
+    found = opened.buckets().mapInArrow(task, s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())]))
+    return found.where(RAISES).drop(ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRuns:
+    """For mapInArrow: states of buckets in, their open runs out, with a column for an error."""
+
+    task: StreamTask
+    output: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return rows_or_error(map(self._open_runs, states_of(batches)), self.output)
+
+    def _open_runs(self, bucket: BucketState) -> pa.Table:
+        from ostinato.runtimes.task.stream_open_runs import open_runs
+
+        runs = open_runs(self.task.worker, bucket)
+        columns = [column.cast(field.type) for column, field in zip(runs.columns, self.output, strict=True)]
+        return pa.Table.from_arrays(columns, schema=self.output)

@@ -1,0 +1,78 @@
+"""What the workers of a stream need, and the core loaded where it runs. The driver needn't load any kernel."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.planning.typed import TypedPlan
+from ostinato.runtimes.spark.query import SparkQuery
+from ostinato.runtimes.spark.stream_definition import StreamDefinition, shipped_schema
+from ostinato.runtimes.spark.stream_options import StreamSettings
+from ostinato.runtimes.spark.stream_output import stream_schema
+from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.stream import StreamWorker
+    from ostinato.runtimes.task.worker import OutputRows
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTask:
+    """Sent to the executors with every batch."""
+
+    typed: TypedPlan
+    shipped: pa.Schema
+    output: pa.Schema
+    settings: StreamSettings
+    fingerprint: str
+    definition: str
+
+    @property
+    def worker(self) -> StreamWorker:
+        """The same one for all batches that a Python worker serves."""
+        return _worker(_ByDefinition(self))
+
+    def rows(self, results: OutputRows) -> pa.Table:
+        """Results as they leave."""
+        if not results.count:
+            return self.output.empty_table()
+        columns = [results.arrays[field.name].cast(field.type) for field in self.output]
+        return pa.Table.from_arrays(columns, schema=self.output)
+
+
+def stream_task(query: SparkQuery, definition: StreamDefinition) -> StreamTask:
+    return StreamTask(
+        typed=query.typed,
+        shipped=shipped_schema(query),
+        output=query.arrow_schema(stream_schema(query, definition.stream)),
+        settings=definition.stream,
+        fingerprint=definition.fingerprint,
+        definition=definition.to_json(),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ByDefinition:
+    """A task as a key: every batch brings a new copy of it."""
+
+    task: StreamTask
+
+    def __hash__(self) -> int:
+        return hash(self.task.definition)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByDefinition) and other.task.definition == self.task.definition
+
+
+@functools.lru_cache(maxsize=8)
+def _worker(key: _ByDefinition) -> StreamWorker:
+    from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
+
+    task = key.task
+    bits = (divmod(i, BITS_PER_COLUMN) for i in range(len(task.typed.plan.row_conditions)))
+    options = StreamOptions(late=task.settings.late, eager=task.settings.eager)
+    return StreamWorker(task.typed, [(bits_name(column), bit) for column, bit in bits], options)

@@ -1,0 +1,62 @@
+"""One clause on a streaming DataFrame, in append mode.
+
+The plan is made of public operations only, so it is the same on Spark Connect:
+select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> where (raises what a bucket reported)
+-> mapInArrow (unpack) -> select.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.planning.plan import PREFIX
+from ostinato.planning.typed import Limits
+from ostinato.predicates.types import Settings
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.spark.query import RAISES, SparkQuery
+from ostinato.runtimes.spark.stream_checks import check_machine, check_query, warn_of_unbounded_state
+from ostinato.runtimes.spark.stream_definition import define, plan_query
+from ostinato.runtimes.spark.stream_metrics import OBSERVED
+from ostinato.runtimes.spark.stream_options import StreamSettings
+from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
+from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket, UnpackResults
+from ostinato.runtimes.spark.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor
+from ostinato.runtimes.spark.stream_task import stream_task
+
+_clauses = itertools.count(1)
+"""Numbers by which Spark tells the metrics of clauses apart, also of one that stands in a query twice."""
+_PACKED = s.StructType([s.StructField(BUCKET, s.IntegerType()), s.StructField(ROWS, s.BinaryType())])
+
+
+def match_stream(
+    clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings, stream: StreamSettings
+) -> DataFrame:
+    """The clause's rows as a streaming DataFrame; nothing runs yet."""
+    check_machine(df.sparkSession)
+    query = plan_query(clause, df, limits, settings)
+    delay = check_query(query, stream)
+    warn_of_unbounded_state(query.plan)
+    return measured_stream(query, stream, _found(query, stream, delay))
+
+
+def _found(query: SparkQuery, stream: StreamSettings, delay: int | None) -> DataFrame:
+    definition = define(query, stream)
+    schema = stream_schema(query, stream, delay)
+    task = stream_task(query, definition)
+    keys = [query.key_expression(name) for name in query.bound.partition_by]
+    bucket = F.pmod(F.hash(*keys), F.lit(stream.buckets)) if keys else F.lit(0)
+    shipped = query.projected().select(bucket.cast("int").alias(BUCKET), "*")
+    packed = shipped.mapInArrow(PackByBucket(task.shipped), _PACKED)
+    emitted = packed.groupBy(BUCKET).transformWithState(
+        BucketProcessor(task, has_watermark=delay is not None),
+        EMITTED,
+        "Append",
+        "None" if delay is None else "EventTime",
+    )
+    sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
+    observed = emitted.observe(f"{OBSERVED}-{definition.fingerprint[:8]}-{next(_clauses)}", *sums)
+    return observed.where(RAISES).select(FOUND).mapInArrow(UnpackResults(task.output), schema)

@@ -1,0 +1,100 @@
+"""The edges of all slices -> the matches that no slice could decide alone, and what slices add to their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.errors import MatchError
+from ostinato.events.ordering import group_numbers
+from ostinato.matching.spans import Spans
+from ostinato.planning.slicing import slicing_of
+from ostinato.planning.typed import TypedPlan
+from ostinato.runtimes.local import one_array
+from ostinato.runtimes.task.arrow_batches import batch_of
+from ostinato.runtimes.task.slice_worker import Edge
+from ostinato.runtimes.task.worker import OutputRows, Worker
+from ostinato.techniques.parallel_runs.seams import Piece, Region, regions
+
+
+@dataclass(frozen=True, slots=True)
+class Stitched:
+    """Rows of one seam; `numbers_before[i]`: how many matches of its first key come before those that slice i found."""
+
+    found: OutputRows
+    numbers_before: dict[int, int]
+
+
+class Stitcher:
+    """Finishes what slices left, seam by seam."""
+
+    def __init__(self, typed: TypedPlan, conditions: Sequence[tuple[str, int]]) -> None:
+        self.worker = Worker(typed)
+        self.conditions = conditions
+        margins = slicing_of(typed.plan).margins
+        self.before, self.after = max(margins.before, 1), margins.after
+
+    def run(self, edges: Sequence[Edge]) -> Iterator[Stitched]:
+        """`edges` of all slices, those of one slice in the order of its rows."""
+        edges = sorted(edges, key=lambda edge: edge.part.slice)
+        for of_key in self._by_key(edges):
+            yield from self._key(of_key)
+
+    def _by_key(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
+        """Parts of one key follow one another."""
+        if not edges:
+            return
+        firsts = pa.concat_tables([(edge.head if len(edge.head) else edge.tail).slice(0, 1) for edge in edges])
+        keys = [one_array(firsts.column(name)) for name in self.worker.bound.partition_by]
+        changes = np.flatnonzero(np.diff(group_numbers(len(edges), keys))) + 1
+        # A part that begins its key never goes on with the one before, which ended the same slice's first key.
+        starts = sorted({0, *changes.tolist(), *(i for i, edge in enumerate(edges) if edge.part.begins)})
+        for first, end in zip(starts, [*starts[1:], len(edges)], strict=True):
+            yield list(edges[first:end])
+
+    def _key(self, edges: Sequence[Edge]) -> Iterator[Stitched]:
+        parts = [edge.part for edge in edges]
+        number = parts[0].found if parts[0].begins else 0
+        for region in regions(parts, self.before, self.after):
+            found, number = self._region(edges, region, number)
+            before: dict[int, int] = {}
+            if region.taken_over_by is not None:
+                part = parts[region.taken_over_by]
+                before[part.slice] = number
+                number += part.found
+            yield Stitched(found, before)
+
+    def _region(self, edges: Sequence[Edge], region: Region, number: int) -> tuple[OutputRows, int]:
+        table = pa.concat_tables([_rows(edges[piece.part], piece) for piece in region.pieces])
+        batch = batch_of(table, self.conditions)
+        ordered = self.worker.order(batch)
+        if len(ordered.key_at) != 2 or not _in_order(ordered.rows):
+            raise MatchError("SLICES_OUT_OF_ORDER", "rows of neighbouring slices overlap in their order")
+        window = self.worker.window(batch, ordered._replace(rows=None))
+        searched = self.worker.search(
+            window,
+            Spans(
+                np.array([region.start]),
+                np.array([region.stop]),
+                np.array([region.end]),
+                np.array([region.is_open], np.uint8),
+                np.array([number]),
+            ),
+        )
+        assert searched.next_start[0] >= region.stop, "a seam ended before its runs did"
+        settled = np.zeros(len(table), np.bool_)
+        settled[region.start : region.stop] = True
+        return self.worker.output(searched.matches, window, settled), int(searched.number[0])
+
+
+def _rows(edge: Edge, piece: Piece) -> pa.Table:
+    if piece.end <= len(edge.head):
+        return edge.head.slice(piece.first, piece.end - piece.first)
+    return edge.tail.slice(piece.first - (edge.part.rows - len(edge.tail)), piece.end - piece.first)
+
+
+def _in_order(rows: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> bool:
+    return rows is None or bool((np.diff(rows) > 0).all())

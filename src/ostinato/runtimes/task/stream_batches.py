@@ -1,0 +1,52 @@
+"""Record batches put together, taken apart, and turned into bytes and back. Nothing about keys or time here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.runtimes.local import one_array
+
+_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+
+def as_batch(table: pa.Table) -> pa.RecordBatch:
+    """The rows in one piece, without what else a schema may say: it must not tell one step's rows from another's."""
+    return pa.RecordBatch.from_arrays([one_array(column) for column in table.columns], names=table.column_names)
+
+
+def joined(batches: Sequence[pa.RecordBatch | None]) -> pa.RecordBatch | None:
+    """The rows of the batches that there are; None where there are none."""
+    found = [batch for batch in batches if batch is not None and batch.num_rows]
+    if len(found) < 2:
+        return found[0] if found else None
+    names = found[0].schema.names
+    columns = [one_array(pa.chunked_array([batch.column(name) for batch in found])) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def split(batch: pa.RecordBatch | None, mask: NDArray[np.bool_]) -> tuple[pa.RecordBatch | None, pa.RecordBatch | None]:
+    """The rows that the mask names, and the others."""
+    if batch is None or mask.all():
+        return batch, None
+    if not mask.any():
+        return None, batch
+    return batch.filter(pa.array(mask)), batch.filter(pa.array(~mask))
+
+
+def to_bytes(batch: pa.RecordBatch) -> bytes:
+    """The batch as an Arrow IPC stream; put together by hand, which takes half the time of a stream writer."""
+    return b"".join((batch.schema.serialize(), batch.serialize(), _END_OF_STREAM))
+
+
+def from_bytes(stream: bytes) -> pa.RecordBatch:
+    """The only batch of an Arrow IPC stream."""
+    return pa.ipc.open_stream(stream).read_next_batch()
+
+
+def segments_of(batch: pa.RecordBatch | None) -> tuple[bytes, ...]:
+    """One segment, or none where there are no rows."""
+    return (to_bytes(batch),) if batch is not None and batch.num_rows else ()

@@ -1,0 +1,139 @@
+"""What a bucket of keys remembers between two steps of a stream <-> bytes. No matching here.
+
+The bytes are Arrow IPC streams. The header has one row per remembered key, and in its metadata the format version, the
+query it belongs to, and up to when rows are known. Rows lie in segments: those that open matches may need, key after
+key in the order of the header, and those that wait for the watermark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.matching.search import NO_TIME
+from ostinato.runtimes.task.stream_batches import from_bytes, joined, to_bytes
+
+FORMAT_VERSION = 1
+_VERSION, _QUERY, _KNOWN_UNTIL = b"ostinato.version", b"ostinato.query", b"ostinato.known_until"
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class BucketState:
+    """A value: equal bytes, equal state. An unchanged segment stays the same object from one state to the next."""
+
+    header: bytes = b""
+    open_rows: tuple[bytes, ...] = ()
+    waiting: tuple[bytes, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return sum(map(len, (self.header, *self.open_rows, *self.waiting)))
+
+
+EMPTY = BucketState()
+"""A bucket that has seen nothing."""
+
+
+class Keys(NamedTuple):
+    """The remembered keys, one entry each. Places are counted from the key's first row at hand."""
+
+    rows: Rows
+    """How many rows are at hand: at least one, by which the key is known."""
+    start: Rows
+    """The row that is tried next as the start of a match."""
+    number: Rows
+    """How many matches were numbered."""
+    given: Rows
+    """INCREMENTAL MATCHES: those that end before this row were given."""
+    covered: Rows
+    """WITH UNMATCHED ROWS: rows before this one are in matches that were given, or were shown."""
+
+    @staticmethod
+    def new(count: int) -> Keys:
+        """Keys of which nothing is at hand yet."""
+        return Keys(*(np.zeros(count, np.int64) for _ in Keys._fields))
+
+    @property
+    def first(self) -> Rows:
+        """The place of each key's first row among all rows at hand."""
+        return np.cumsum(self.rows) - self.rows
+
+    def taken(self, which: Rows | NDArray[np.bool_]) -> Keys:
+        return Keys(*(column[which] for column in self))
+
+    def followed_by(self, more: Keys) -> Keys:
+        return Keys(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A state as it is worked with; None where there are no rows."""
+
+    keys: Keys
+    known_until: int
+    """Rows that come are later than this, or late."""
+    open_rows: pa.RecordBatch | None
+    waiting: pa.RecordBatch | None
+
+
+def open_state(state: BucketState, query: str) -> Opened:
+    """Raises where the state is not one of this query, or in a form that this version doesn't know."""
+    if not state.header:
+        return Opened(Keys.new(0), NO_TIME, None, None)
+    header = _read(state.header, "header")
+    metadata = header.schema.metadata or {}
+    _check(metadata, query)
+    columns = {name: header.column(name).to_numpy().astype(np.int64) for name in header.schema.names}
+    zeros = np.zeros(header.num_rows, np.int64)
+    keys = Keys(*(columns.get(name, zeros) for name in Keys._fields))
+    known_until = int(metadata[_KNOWN_UNTIL])
+    open_rows = joined([_read(segment, "open rows") for segment in state.open_rows])
+    waiting = joined([_read(segment, "waiting rows") for segment in state.waiting])
+    return Opened(keys, known_until, open_rows, waiting)
+
+
+def _check(metadata: dict[bytes, bytes], query: str) -> None:
+    version = metadata.get(_VERSION, b"?").decode()
+    if version != str(FORMAT_VERSION):
+        raise MatchError(
+            "STATE_FORMAT",
+            f"the state of this stream has format {version}; this version of Ostinato reads format {FORMAT_VERSION}",
+            hint="go on with the version that wrote it, or start from a new checkpoint",
+        )
+    if metadata.get(_QUERY, b"").decode() != query:
+        raise MatchError(
+            "STATE_OF_OTHER_QUERY",
+            "the state of this stream was written by another query: its clause, columns or settings have changed",
+            hint="start the changed query from a new checkpoint, or put the old query back",
+        )
+
+
+def _read(segment: bytes, what: str) -> pa.RecordBatch:
+    try:
+        return from_bytes(segment)
+    except (pa.ArrowInvalid, OSError, StopIteration) as error:
+        raise MatchError(
+            "STATE_FORMAT",
+            f"the {what} in the state of this stream can't be read: {error}",
+            hint="the checkpoint is damaged, or was not written by Ostinato",
+        ) from None
+
+
+def header_bytes(keys: Keys, known_until: int, query: str) -> bytes:
+    """The header; columns that are zero throughout are left out."""
+    columns = {
+        name: pa.array(values.astype(np.int64 if name == "number" else np.int32))
+        for name, values in zip(Keys._fields, keys, strict=True)
+        if name == "rows" or values.any()
+    }
+    metadata = {_VERSION: str(FORMAT_VERSION), _QUERY: query, _KNOWN_UNTIL: str(known_until)}
+    batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return to_bytes(batch.replace_schema_metadata(metadata))

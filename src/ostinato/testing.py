@@ -1,0 +1,267 @@
+"""For tests of your own patterns: a stream without Spark. Rows and watermarks by hand in, output rows out.
+
+A `StreamTester` does what a streaming query does between two micro-batches: rows wait for the watermark, are matched in
+order, and matches come out as soon as nothing can change them. Here an order that isn't paid within ten minutes:
+
+>>> from datetime import datetime
+>>> stream = StreamTester(
+...     '''
+...     PARTITION BY order_id ORDER BY at
+...     MEASURES PLACED.at AS placed_at, PAID.at AS paid_at
+...     ONE ROW PER MATCH SHOW TIMEOUT MATCHES
+...     PATTERN (PLACED PAID) WITHIN INTERVAL '10' MINUTE
+...     DEFINE PLACED AS event = 'placed', PAID AS event = 'paid' ''',
+...     {"order_id": "bigint", "at": "timestamp_ntz", "event": "string"},
+... )
+>>> def at(minute):
+...     return datetime(2024, 1, 1, 12, minute)
+>>> stream.feed(
+...     [
+...         {"order_id": 1, "at": at(3), "event": "paid"},  # rows may come in any order
+...         {"order_id": 1, "at": at(0), "event": "placed"},
+...         {"order_id": 2, "at": at(1), "event": "placed"},
+...     ]
+... )
+[]
+
+Nothing is decided yet: an earlier row may still come. The watermark says that none will.
+
+>>> stream.advance_watermark(at(5))
+[{'order_id': 1, 'placed_at': datetime.datetime(2024, 1, 1, 12, 0), 'paid_at': datetime.datetime(2024, 1, 1, 12, 3)}]
+>>> stream.open_runs
+1
+>>> stream.advance_watermark(at(11))
+[{'order_id': 2, 'placed_at': datetime.datetime(2024, 1, 1, 12, 1), 'paid_at': None}]
+
+Rows behind the watermark are late. What only the end of the input decides comes with `finish`.
+
+>>> stream.feed([{"order_id": 3, "at": at(7), "event": "placed"}, {"order_id": 4, "at": at(20), "event": "placed"}])
+[]
+>>> stream.late_rows
+1
+>>> stream.finish()
+[{'order_id': 4, 'placed_at': datetime.datetime(2024, 1, 1, 12, 20), 'paid_at': None}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import QueryError, did_you_mean, speaking_of
+from ostinato.language.binding import bind
+from ostinato.matching.search import NO_TIME
+from ostinato.planning.plan import PREFIX, make_plan
+from ostinato.planning.typed import Limits
+from ostinato.predicates import types as t
+from ostinato.runtimes.local import _LocalPlan, as_table, one_array
+from ostinato.runtimes.local_query import as_local_query
+from ostinato.runtimes.task.stream import DECIDED, LATE, StreamOptions, StreamWorker
+from ostinato.runtimes.task.stream_checks import check_streamable
+from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.runtimes.task.worker import OutputRows
+
+Moment = datetime | date | str | int
+"""A point in time; as text in the form 2024-01-31 12:00:00, as a number in microseconds since 1970."""
+_BITS = f"{PREFIX}bits"
+
+
+class StreamTester:
+    """One query over one stream, in this process, with a watermark that is set by hand.
+
+    `query` is what `ost.match` takes; `columns` are those of the input: a pyarrow schema, or types by name as Spark
+    writes them. With `late="show"` late rows are given too, marked in a further column `late`. `eager` is for streams
+    that are in order by construction: rows are matched as they come. `decision_time` names a further column: the moment
+    at which a row could be known.
+    """
+
+    def __init__(
+        self,
+        query: Any,
+        columns: pa.Schema | Mapping[str, str | pa.DataType],
+        *,
+        late: Literal["drop", "show"] = "drop",
+        eager: bool = False,
+        decision_time: str | None = None,
+        max_partial_matches: int = Limits().max_partial_matches,
+        ansi: bool = True,
+        timezone: str = "UTC",
+    ) -> None:
+        self._settings = t.Settings(ansi=ansi, timezone=timezone)
+        self._asked = as_local_query(query)
+        self._schema = _schema(columns, self._settings)
+        clause = self._asked.clause
+        plan = make_plan(bind(clause, self._schema.names))
+        order = plan.bound.order_by
+        self._time_type = self._schema.field(order[0].column).type if order else None
+        check_streamable(plan, self._time_type)
+        self._local = _LocalPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
+        conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
+        self._worker = StreamWorker(self._local.typed, conditions, StreamOptions(late, eager))
+        self._decision_time = decision_time
+        self._state = EMPTY
+        self.watermark_us = NO_TIME
+        """The watermark in microseconds; before it is set, NO_TIME."""
+        self.wake_at_us: int | None = None
+        """The watermark at which something happens even if no row comes; None: nothing does."""
+        self._finished = False
+        self._given: list[pa.Table] = []
+        self.rows = 0
+        """How many rows were fed."""
+        self.late_rows = 0
+        """How many of them were late."""
+        self.open_runs = 0
+        """How many keys have a start that rows to come decide."""
+        self.buffered_rows = 0
+        """How many rows are kept, because they wait for the watermark or a match may need them."""
+
+    def feed(self, rows: Any, *, watermark: Moment | None = None) -> list[dict[str, Any]]:
+        """Rows arrive: dicts, or what `ost.match` takes. Gives the output rows that are new.
+
+        With a watermark, both come in one step, as in a micro-batch: late is what is behind the watermark before.
+        """
+        return self._step(self._table(rows), watermark)
+
+    def advance_watermark(self, to: Moment) -> list[dict[str, Any]]:
+        """From now on no row of this time or an earlier one is taken. Gives the output rows that this decides."""
+        return self._step(None, to)
+
+    def finish(self) -> list[dict[str, Any]]:
+        """No rows will follow. Gives the output rows that only the end decides."""
+        given = self._step(None, None, finished=True)
+        self._finished = True
+        return given
+
+    @property
+    def results(self) -> pa.Table:
+        """All output rows so far."""
+        none = self._worker.no_results(self._shipped(self._schema.empty_table()))
+        return pa.concat_tables([self._output(none), *self._given])
+
+    @property
+    def state(self) -> BucketState:
+        """What is remembered, as bytes."""
+        return self._state
+
+    # --- steps ---
+
+    def _step(
+        self, table: pa.Table | None, watermark: Moment | None, *, finished: bool = False
+    ) -> list[dict[str, Any]]:
+        if self._finished:
+            raise QueryError("STREAM_FINISHED", "the stream has ended: it takes neither rows nor watermarks any more")
+        if watermark is not None:
+            self._set_watermark(watermark)
+        shipped = None if table is None else self._shipped(table)
+        with speaking_of(self._asked.clause.text):
+            step = self._worker.advance(self._state, shipped, self.watermark_us, finished=finished)
+        self._state = step.state
+        self.rows += step.counts.rows
+        self.late_rows += step.counts.late_rows
+        self.wake_at_us = step.wake_at_us
+        self.open_runs, self.buffered_rows = step.counts.open_runs, step.counts.buffered_rows
+        if not step.results.count:
+            return []
+        given = self._output(step.results)
+        self._given.append(given)
+        rows: list[dict[str, Any]] = given.to_pylist()
+        return rows
+
+    def _set_watermark(self, to: Moment) -> None:
+        moment = _moment(to, self._time_type)
+        if moment < self.watermark_us:
+            raise QueryError(
+                "INVALID_WATERMARK", f"a watermark never goes back: {to!r} is before the one that was set last"
+            )
+        self.watermark_us = moment
+
+    # --- what goes in ---
+
+    def _table(self, rows: Any) -> pa.Table:
+        if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
+            rows = self._from_dicts(rows)
+        table = as_table(rows, self._settings)
+        for name in self._schema.names:
+            if name not in table.column_names:
+                raise QueryError(
+                    "UNKNOWN_COLUMN",
+                    f"the rows have no column '{name}'",
+                    hint=did_you_mean(name, table.column_names),
+                )
+        return table.select(self._schema.names).cast(self._schema)
+
+    def _from_dicts(self, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+        """A column that a row leaves out is NULL; one that the stream doesn't have is a mistake."""
+        plain = [dict(row) for row in rows]
+        for name in dict.fromkeys(name for row in plain for name in row):
+            if name not in self._schema.names:
+                raise QueryError(
+                    "UNKNOWN_COLUMN",
+                    f"the stream has no column '{name}'",
+                    hint=did_you_mean(name, self._schema.names),
+                )
+        return pa.Table.from_pylist(plain, schema=self._schema)
+
+    def _shipped(self, table: pa.Table) -> pa.Table:
+        """The columns that a Spark plan would ship: keys, order, inputs, and a column for each row condition."""
+        plan = self._local.plan
+        batch = self._local.batch({name: one_array(table.column(name)) for name in table.column_names}, table.num_rows)
+        names = (*plan.bound.partition_by, *(key.column for key in plan.bound.order_by))
+        columns = {name: batch.arrays[name] for name in (*names, *(item.name for item in plan.inputs))}
+        for i, mask in enumerate(batch.row_masks):
+            columns[f"{_BITS}{i}"] = pa.array(mask.astype(np.int64))
+        return pa.table(columns)
+
+    # --- what comes out ---
+
+    def _output(self, found: OutputRows) -> pa.Table:
+        """Measures around what matching gave; of a late row only what is its own is shown."""
+        bound = self._local.plan.bound
+        table = self._local._measured(found)
+        late = found.arrays.get(LATE)
+        if late is not None:
+            for measure in bound.measures:
+                place = table.column_names.index(measure.name)
+                values = pc.if_else(late, pa.scalar(None, table.column(place).type), table.column(place))
+                table = table.set_column(place, measure.name, values)
+        table = self._asked.select(table, self._settings)
+        further = {} if late is None else {"late": late}
+        if self._decision_time is not None:
+            further[self._decision_time] = found.arrays[DECIDED]
+        for name, column in further.items():
+            if name in table.column_names:
+                raise QueryError("DUPLICATE_COLUMN", f"two output columns are named '{name}'")
+            table = table.append_column(name, column)
+        return table
+
+
+def _schema(columns: pa.Schema | Mapping[str, str | pa.DataType], settings: t.Settings) -> pa.Schema:
+    if isinstance(columns, pa.Schema):
+        columns = {field.name: field.type for field in columns}
+    fields = []
+    for name, kind in columns.items():
+        known = t.parse_type(kind, settings) if isinstance(kind, str) else kind
+        if known is None:
+            raise QueryError("UNSUPPORTED_TYPE", f"column '{name}': {kind!r} is not a type that is known here")
+        fields.append(pa.field(name, t.normalise(known, settings)))
+    return pa.schema(fields)
+
+
+def _moment(value: Moment, kind: pa.DataType) -> int:
+    """In microseconds, as the time column counts them."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    elif not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    timestamp = kind if pa.types.is_timestamp(kind) else pa.timestamp("us")
+    return int(pa.scalar(value, timestamp).cast(pa.int64()).as_py())
+
+
+__all__ = ["Moment", "StreamTester"]

@@ -1,0 +1,144 @@
+"""Slices matched where neighbours' rows can't be read, stitched at their edges: the same rows as without slices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from tests.cases import Case, load_cases
+from tests.laws.comparison import rows_of
+from tests.laws.strategies import clauses, tables
+
+from ostinato.errors import MatchError, OstinatoError, QueryError
+from ostinato.language.binding import bind
+from ostinato.language.match_recognize import parse_clause
+from ostinato.planning.plan import make_plan
+from ostinato.planning.slicing import declined_by_tasks
+from ostinato.planning.typed import Limits
+from ostinato.predicates.types import Settings
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.local import _LocalPlan, as_table, match_table, one_array
+from ostinato.runtimes.task.slice_records import edge_records, edges_of, numbered_slots, renumbered
+from ostinato.runtimes.task.slice_worker import SliceWorker
+from ostinato.runtimes.task.stitcher import Stitcher
+from ostinato.runtimes.task.worker import OutputRows, Worker
+
+Answer = Counter[str] | str
+
+
+def answer(query: MatchRecognize, table: pa.Table) -> Answer:
+    try:
+        return Counter(map(repr, rows_of(match_table(query, table))))
+    except MatchError as error:
+        return error.code
+
+
+def answer_in_slices(query: MatchRecognize, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
+    """The answer, and how many matches slices found by themselves."""
+    table = as_table(table, Settings())
+    local = _LocalPlan(make_plan(bind(query, table.column_names)), table.schema, Settings(), Limits())
+    try:
+        return _in_slices(local, table, cuts)
+    except MatchError as error:
+        return error.code, 0
+
+
+def _in_slices(local: _LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
+    batch = local.batch({name: one_array(table.column(name)) for name in table.column_names}, table.num_rows)
+    bits = {f"__bits{i}": pa.array(mask.astype(np.int64)) for i, mask in enumerate(batch.row_masks)}
+    shipped = pa.table({**batch.arrays, **bits})
+    conditions = [(name, 0) for name in bits]
+    found: list[tuple[int, OutputRows]] = []
+    records: list[bytes] = []
+    for number, part in enumerate(_ranges(local, batch, shipped, cuts)):
+        outcome = SliceWorker(local.typed, conditions).run(part, number)
+        found += [(number, outcome.front), (-1, outcome.rest)]
+        records += edge_records(outcome.edges)
+    alone = sum(rows.count for _, rows in found)
+    before: dict[int, int] = {}
+    for stitched in Stitcher(local.typed, conditions).run(edges_of(reversed(records))):
+        found.append((-1, stitched.found))
+        before |= stitched.numbers_before
+    numbers = numbered_slots(local.plan)
+    answers: Counter[str] = Counter()
+    for number, rows in found:
+        measured = local._measured(renumbered(rows, numbers, before.get(number, 0)))
+        answers.update(map(repr, rows_of(measured)))
+    return answers, alone
+
+
+def _ranges(local: _LocalPlan, batch: object, shipped: pa.Table, cuts: list[int]) -> list[pa.Table]:
+    """What range partitioning would give: rows in ranges of keys and order, ties together; inside in any order."""
+    bound = local.plan.bound
+    columns = [*bound.partition_by, *(key.column for key in bound.order_by)]
+    ordered = Worker(local.typed).order(batch, sorts_keys=True)  # type: ignore[arg-type]
+    rows = np.arange(len(shipped)) if ordered.rows is None else ordered.rows
+    in_order = shipped.take(pa.array(rows))
+    ties = [repr(row) for row in rows_of(in_order.select(dict.fromkeys(columns)))]
+    edges = sorted({min(cut, len(shipped)) for cut in cuts} | {0, len(shipped)})
+    edges = [edge for edge in edges if edge in (0, len(shipped)) or ties[edge] != ties[edge - 1]]
+    parts = [in_order.slice(first, end - first) for first, end in pairwise(edges)]
+    return [part.take(pa.array(np.arange(len(part))[::-1])) for part in parts if len(part)]
+
+
+def check(text: str, table: pa.Table, cuts: list[int]) -> None:
+    query = parse_clause(text)
+    assume(query.order_by)
+    try:
+        whole = answer(query, table)
+    except QueryError:
+        assume(False)
+        raise
+    assume(declined_by_tasks(make_plan(bind(query, table.column_names))) is None)
+    found, alone = answer_in_slices(query, table, cuts)
+    event(f"slices found something by themselves: {alone > 0}")
+    if isinstance(whole, str):  # which of several keys' errors comes first isn't told by the query
+        assert isinstance(found, str), f"{text}\n{cuts}\n{table.to_pylist()}"
+    else:
+        assert found == whole, f"{text}\n{cuts}\n{table.to_pylist()}"
+
+
+CUTS = st.lists(st.integers(0, 24), max_size=4)
+
+
+@given(clauses(), tables(most_rows=16), CUTS)
+def test_preferred_matches(text: str, table: pa.Table, cuts: list[int]) -> None:
+    check(text, table, cuts)
+
+
+@given(clauses(modes=True), tables(most_rows=12), CUTS)
+def test_match_modes(text: str, table: pa.Table, cuts: list[int]) -> None:
+    check(text, table, cuts)
+
+
+@pytest.mark.slow
+@settings(max_examples=1500)
+@given(clauses(), tables(most_rows=24), CUTS)
+def test_preferred_matches_deeply(text: str, table: pa.Table, cuts: list[int]) -> None:
+    check(text, table, cuts)
+
+
+@pytest.mark.slow
+@settings(max_examples=1500)
+@given(clauses(modes=True), tables(most_rows=20), CUTS)
+def test_match_modes_deeply(text: str, table: pa.Table, cuts: list[int]) -> None:
+    check(text, table, cuts)
+
+
+@pytest.mark.parametrize("case", [case for case in load_cases() if "ORDER BY" in case.clause], ids=lambda case: case.id)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_cases(case: Case, rows: int) -> None:
+    """Every conformance case in slices of so many rows."""
+    try:
+        query = parse_clause(case.clause, input_name=case.input_name)
+        whole = answer(query, case.table())
+    except OstinatoError:
+        return  # errors of the clause show before any row is matched
+    if declined_by_tasks(make_plan(bind(query, case.table().column_names))) is None:
+        cuts = list(range(0, case.table().num_rows, rows))
+        assert answer_in_slices(query, case.table(), cuts)[0] == whole
