@@ -102,7 +102,7 @@ class StreamTester:
         check_streamable(plan, self._time_type)
         self._local = _LocalPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
-        self._worker = StreamWorker(self._local.typed, conditions, StreamOptions(late, eager))
+        self.worker = StreamWorker(self._local.typed, conditions, StreamOptions(late, eager))
         self._decision_time = decision_time
         self._state = EMPTY
         self.watermark_us = NO_TIME
@@ -140,7 +140,7 @@ class StreamTester:
     @property
     def results(self) -> pa.Table:
         """All output rows so far."""
-        none = self._worker.no_results(self._shipped(self._schema.empty_table()))
+        none = self.worker.no_results(self._shipped(self._schema.empty_table()))
         return pa.concat_tables([self._output(none), *self._given])
 
     @property
@@ -159,7 +159,7 @@ class StreamTester:
             self._set_watermark(watermark)
         shipped = None if table is None else self._shipped(table)
         with speaking_of(self._asked.clause.text):
-            step = self._worker.advance(self._state, shipped, self.watermark_us, finished=finished)
+            step = self.worker.advance(self._state, shipped, self.watermark_us, finished=finished)
         self._state = step.state
         self.rows += step.counts.rows
         self.late_rows += step.counts.late_rows

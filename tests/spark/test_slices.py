@@ -59,7 +59,7 @@ QUERIES = {
     "all rows": f"MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS c, COUNT(B.*) AS b ALL ROWS PER MATCH {V}",
     "unmatched rows": f"MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS c ALL ROWS PER MATCH WITH UNMATCHED ROWS {V}",
     "no bound, conditions over the run": "MEASURES FIRST(ts) AS f, LAST(ts) AS l "
-    "PATTERN (A B+ C) DEFINE B AS price > A.price, C AS price < A.price - 1",
+    "PATTERN (A B+ C) DEFINE B AS price > A.price, C AS price < A.price",
     "PREV and NEXT beyond the match": "MEASURES PREV(FIRST(ts), 2) AS f, NEXT(LAST(ts), 3) AS l, MATCH_NUMBER() AS n "
     "PATTERN (A B) DEFINE A AS price > PREV(price, 3), B AS price < NEXT(price, 2)",
     "all matches": "MEASURES FIRST(ts) AS f, LAST(ts) AS l ALL MATCHES PATTERN (A B+ C) MAXLENGTH 5 "
@@ -134,7 +134,7 @@ def test_the_plan_is_lazy_and_shuffles_the_input_once(spark: SparkSession) -> No
 
 def test_an_option_that_is_unknown(spark: SparkSession) -> None:
     with pytest.raises(ost.QueryError) as caught:
-        spark.createDataFrame(prices()).transform(ost.match_recognize("ORDER BY ts PATTERN (A)", skew="range"))  # type: ignore[arg-type]
+        spark.createDataFrame(prices()).transform(ost.match_recognize("ORDER BY ts MEASURES ts AS t PATTERN (A)", skew="range"))  # type: ignore[arg-type]
     assert caught.value.code == "UNKNOWN_OPTION"
 
 

@@ -131,6 +131,7 @@ check: Callable[..., Any]
 def _search(automaton, rules, rows, starts, found, work, conditions, progress):  # type: ignore[no-untyped-def]
     keys = len(rows.key_at) - 1
     states = len(automaton.label)
+    status = FINISHED
     # Arrays as plain locals: reading them out of the tuples again in the loop costs reference counting each time.
     choice_at, choices, label_of = automaton.choice_at, automaton.choices, automaton.label
     set_of_row, sets, time = rows.set_of_row, rows.sets, rows.time
@@ -138,13 +139,15 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
     while progress[KEY] < keys:
         key = progress[KEY]
         first, last_end, end = rows.key_at[key], rows.key_at[key + 1], rows.end[key]
-        start, stop = starts.row[key], starts.stop[key]
+        # What changes with every start is kept in locals: small arrays of two threads may share a line of the cache.
+        start, stop, numbered = starts.row[key], starts.stop[key], starts.number[key]
+        steps, key_steps, stamp = progress[STEPS], progress[KEY_STEPS], progress[STAMP]
+        leaves = False
         while start < stop:
             alive = False
             matches_before, path_before = progress[MATCHES], progress[PATH]
-            number = starts.number[key] + 1
-            progress[STAMP] += 1
-            stamp = progress[STAMP]
+            number = numbered + 1
+            stamp += 1
             status = FINISHED
             undecided = False
             found_length = -1
@@ -257,35 +260,36 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 depth += 1
                 node[depth] = choice
                 cursor[depth] = choice_at[choice]
-            progress[STEPS] += tried
-            progress[KEY_STEPS] += tried
-            if status == FINISHED and progress[KEY_STEPS] > PER_KEY * rules.max_partial_matches:
+            steps += tried
+            key_steps += tried
+            if status == FINISHED and key_steps > PER_KEY * rules.max_partial_matches:
                 progress[FAILURE] = TOO_MANY_IN_KEY
                 status = FAILED
             if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
                 status = _keep(found, progress, work, rules, start, found_length, number)
             elif status == FINISHED and partial_length > 0 and not undecided:
                 status = _keep_noted(found, progress, rules, start, partial_length, number)
-            if status != FINISHED:
-                _give_back(found, progress, work, rules, start - rows.base, matches_before, path_before)
-                progress[FAILED_ROW] = start
-                return status
-            if undecided:
-                _give_back(found, progress, work, rules, start - rows.base, matches_before, path_before)
+            if status != FINISHED or undecided:
+                _give_back(found, progress, work, rules, start - rows.base, stamp, matches_before, path_before)
+                leaves = status != FINISHED
                 break
-            starts.number[key] += progress[MATCHES] - matches_before
+            numbered += progress[MATCHES] - matches_before
             ahead = 1
             if rules.mode == PREFERRED and found_length > 0:
                 ahead = _distance(automaton, rules, work, found_length)
                 if ahead <= 0:
                     progress[FAILURE] = SKIP_TARGET_MISSING if ahead < 0 else SKIP_TO_FIRST_ROW
-                    progress[FAILED_ROW] = start
-                    return FAILED
+                    status, leaves = FAILED, True
+                    break
                 found.ahead[progress[MATCHES] - 1] = ahead
             if alive and starts.open_from[key] < 0:
                 starts.open_from[key] = start
             start += 1 if rules.every_start else ahead
-            starts.row[key] = start
+        starts.row[key], starts.number[key] = start, numbered
+        progress[STEPS], progress[KEY_STEPS], progress[STAMP] = steps, key_steps, stamp
+        if leaves:
+            progress[FAILED_ROW] = start
+            return status
         progress[KEY] += 1
         progress[KEY_STEPS] = 0
     return FINISHED
@@ -326,13 +330,12 @@ def _keep_noted(found, progress, rules, start, length, number):  # type: ignore[
 
 
 @inline_kernel
-def _give_back(found, progress, work, rules, place, matches_before, path_before):  # type: ignore[no-untyped-def]
+def _give_back(found, progress, work, rules, place, stamp, matches_before, path_before):  # type: ignore[no-untyped-def]
     """Forgets what was written for a start that has to be tried again; `place` counts from the first row consumed."""
     if rules.mode == INCREMENTAL:
         for match in range(matches_before, progress[MATCHES]):
             work.claimed[place + found.length[match] - 1] = -1
     if rules.memo == MEMO_FOREVER:
-        stamp = progress[STAMP]
         for tried in range(len(work.memo)):
             if work.memo[tried] == stamp:
                 work.memo[tried] = 0
@@ -414,7 +417,7 @@ def run_search(
 ) -> Outcome:
     """Runs the kernel to the end, making room whenever it asks for it. `starts` is changed in place."""
     states, row_count = len(automaton.label), int(rows.end.max(initial=rows.base)) - rows.base
-    depth = 64
+    depth = 1024  # large enough that threads don't write to one line of the cache
     found = Found(
         start=np.empty(1024, np.int64),
         length=np.empty(1024, np.int64),

@@ -86,6 +86,8 @@ class StitchTask:
             stitcher = Stitcher(self.typed, condition_bits(self.typed.plan))
             for stitched in stitcher.run(edges_of(records)):
                 yield from _results(stitched.found, self.output, _STITCHING, None)
+                if not NumberTask.is_needed(self.typed.plan):
+                    continue
                 for number, before in stitched.numbers_before.items():
                     yield _record(self.output, number + 1, number, str(before).encode())
         except OstinatoError as error:

@@ -64,6 +64,8 @@ def _bucket() -> Column:
 def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None) -> Checkpoint:
     """Raises NO_STATE where there is nothing of ours, AMBIGUOUS_STATE where there is more than one."""
     ours = _our_operators(spark, path)
+    if not ours:
+        raise QueryError("NO_STATE", f"{path} isn't the checkpoint of a stream with MATCH_RECOGNIZE")
     if operator is None:
         if len(ours) > 1:
             names = ", ".join(map(str, ours))

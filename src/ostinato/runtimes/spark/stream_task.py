@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.planning.typed import TypedPlan
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_definition import StreamDefinition, shipped_schema
 from ostinato.runtimes.spark.stream_options import StreamSettings
-from ostinato.runtimes.spark.stream_output import stream_schema
+from ostinato.runtimes.spark.stream_output import DECIDED, stream_schema
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ class StreamTask:
         """Results as they leave."""
         if not results.count:
             return self.output.empty_table()
-        columns = [results.arrays[field.name].cast(field.type) for field in self.output]
+        # A first batch may show late rows before there is any watermark: the one that Spark starts with is 0.
+        decided = results.arrays[DECIDED]
+        from_0 = pc.max_element_wise(decided.view(pa.int64()), 0).view(decided.type)
+        arrays = {**results.arrays, DECIDED: from_0}
+        columns = [arrays[field.name].cast(field.type) for field in self.output]
         return pa.Table.from_arrays(columns, schema=self.output)
 
 

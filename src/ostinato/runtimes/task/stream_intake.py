@@ -13,7 +13,7 @@ from ostinato.matching.search import NO_TIME
 from ostinato.planning.typed import TypedPlan
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.stream_batches import as_batch, joined, segments_of, split
-from ostinato.runtimes.task.stream_state import BucketState, Opened
+from ostinato.runtimes.task.stream_state import BucketState, Opened, check_columns
 
 Times = NDArray[np.int64]
 _LATEST = np.iinfo(np.int64).max
@@ -61,6 +61,7 @@ class Gate:
     ) -> Intake:
         """A row without a time is late: nobody knows where it belongs."""
         rows = None if arrived is None else as_batch(arrived)
+        check_columns(before, rows)
         times = self.times(rows)
         is_late = times <= before.known_until
         late, fresh = split(rows, is_late)

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.matching.engine import Searched
 from ostinato.matching.spans import Spans
+from ostinato.matching.tables import BITS
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.slicing import margins_of
 from ostinato.query.expressions import MatchNumber, walk
 from ostinato.query.match_recognize import MatchMode, Output
+from ostinato.results.matches import ranges
 from ostinato.runtimes.task.stream_state import Keys, Rows
 from ostinato.runtimes.task.worker import OutputRows, Window, Worker
 
@@ -71,7 +73,9 @@ class StreamSearch:
         """`keys` are those of the window, as remembered; `times` those of its rows, needed for WITHIN only."""
         spans, known = self._spans(keys, window, times, known_until, finished)
         searched = self.worker.search(window, spans)
-        next_start = searched.next_start if finished else self._past_expired(searched.next_start, window, times, known)
+        next_start = searched.next_start
+        if self.worker.plan.sequence is not None and not finished:
+            next_start = self._first_open(next_start, spans, window, times, known)
         settled = self._settled(keys, window, next_start) if self.shows_unmatched else None
         results = NO_RESULTS
         if len(searched.matches.start) or self.shows_unmatched:
@@ -101,14 +105,29 @@ class StreamSearch:
         )
         return spans, known
 
-    def _past_expired(self, next_start: Rows, window: Window, times: NDArray[np.int64], known: Rows) -> Rows:
-        """Patterns of fixed length: starts whose WITHIN is over have no match; the search doesn't look at the clock."""
-        if self.within_us is None or self.worker.plan.sequence is None:
-            return next_start
-        key_at = window.columns.ordered.key_at
-        expired = times <= np.repeat(known, np.diff(key_at)) - self.within_us
-        before = np.concatenate(([0], np.cumsum(expired)))
-        return np.maximum(next_start, key_at[:-1] + before[key_at[1:]] - before[key_at[:-1]])
+    def _first_open(
+        self, next_start: Rows, spans: Spans, window: Window, times: NDArray[np.int64], known: Rows
+    ) -> Rows:
+        """Patterns of fixed length: the first start that can still become a match. The search itself only counts rows;
+        here starts go whose rows don't fit so far, or whose WITHIN is over."""
+        length = len(self.worker.plan.nfa.states)
+        count = np.maximum(spans.end - next_start, 0)
+        start, key = ranges(next_start, count), np.repeat(np.arange(len(count)), count)
+        if self.within_us is not None:
+            in_time = times[start] > known[key] - self.within_us
+            start, key = start[in_time], key[in_time]
+        symbols = self.worker.symbols(window)
+        for place in range(length - 1):
+            at = start + place
+            is_known = at < spans.end[key]
+            if not is_known.any():
+                break
+            allowed = symbols.allowed[:, place // BITS] >> np.uint64(place % BITS) & np.uint64(1) != 0
+            fits = ~is_known | allowed[symbols.of_row[np.where(is_known, at, 0)]]
+            start, key = start[fits], key[fits]
+        first = np.maximum(spans.end, next_start)
+        np.minimum.at(first, key, start)
+        return first
 
     def _settled(self, keys: Keys, window: Window, next_start: Rows) -> NDArray[np.bool_]:
         """Rows that no match to come can cover, and none given before has covered."""

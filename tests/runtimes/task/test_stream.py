@@ -1,0 +1,242 @@
+"""Steps of a stream by hand: what comes out when, what is remembered, when it wants to be woken. Letters for rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ostinato.errors import QueryError
+from ostinato.runtimes.task.stream_open_runs import open_runs
+from ostinato.testing import StreamTester
+
+COLUMNS = {"k": "string", "at": "timestamp_ntz", "kind": "string"}
+
+
+def clause(pattern: str, more: str = "", *, output: str = "ONE ROW PER MATCH") -> str:
+    defined = ", ".join(f"{letter} AS kind = '{letter}'" for letter in "ABC" if letter in pattern)
+    return f"""
+        PARTITION BY k ORDER BY at
+        MEASURES FIRST(at) AS first, count(*) AS rows
+        {output}
+        PATTERN ({pattern}) {more}
+        DEFINE {defined}"""
+
+
+def rows(letters: str, since: int = 1, key: str | None = "p") -> list[dict[str, Any]]:
+    """One row a microsecond: `rows("AB", 5)` has A at 5 and B at 6."""
+    return [{"k": key, "at": since + i, "kind": letter} for i, letter in enumerate(letters)]
+
+
+def found(given: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    """When each match starts, and how many rows it has."""
+    return [(row["first"].microsecond, row["rows"]) for row in given]
+
+
+def stream(pattern: str, more: str = "", *, output: str = "ONE ROW PER MATCH", **options: Any) -> StreamTester:
+    return StreamTester(clause(pattern, more, output=output), COLUMNS, **options)
+
+
+# --- when a match is given --------------------------------------------------------------------------------------------
+
+
+def test_rows_wait_for_the_watermark_and_are_put_in_order() -> None:
+    tester = stream("A B")
+    assert tester.feed(rows("B", 2), watermark=0) == []
+    assert tester.feed(rows("A", 1), watermark=1) == []
+    assert found(tester.advance_watermark(2)) == [(1, 2)]
+
+
+def test_a_greedy_last_variable_waits_for_the_row_that_ends_it() -> None:
+    tester = stream("A B+")
+    assert tester.feed(rows("ABB"), watermark=3) == []
+    assert found(tester.feed(rows("C", 4), watermark=4)) == [(1, 3)]
+
+
+def test_the_end_decides_what_rows_did_not() -> None:
+    tester = stream("A B+")
+    tester.feed(rows("ABB"), watermark=3)
+    assert found(tester.finish()) == [(1, 3)]
+
+
+def test_the_end_takes_rows_beyond_the_watermark() -> None:
+    tester = stream("A B")
+    tester.feed(rows("AB"), watermark=1)
+    assert found(tester.finish()) == [(1, 2)]
+
+
+def test_next_waits_for_the_row() -> None:
+    tester = StreamTester(
+        "ORDER BY at MEASURES FIRST(kind) AS f, NEXT(kind) AS n PATTERN (A) DEFINE A AS kind = 'A'", COLUMNS
+    )
+    assert tester.feed(rows("A"), watermark=1) == []
+    assert tester.feed(rows("B", 2), watermark=2) == [{"f": "A", "n": "B"}]
+
+
+def test_incremental_matches_are_given_row_by_row() -> None:
+    tester = StreamTester(
+        "ORDER BY at MEASURES count(*) AS n INCREMENTAL MATCHES PATTERN (A B+) DEFINE A AS kind = 'A'", COLUMNS
+    )
+    given = [tester.feed(rows(letter, at), watermark=at) for at, letter in enumerate("ABB", 1)]
+    assert given == [[], [{"n": 2}], [{"n": 3}]]
+
+
+def test_incremental_matches_that_need_the_end_are_not_lost() -> None:
+    tester = StreamTester(
+        "ORDER BY at MEASURES count(*) AS n INCREMENTAL MATCHES PATTERN (A B $) DEFINE A AS kind = 'A'", COLUMNS
+    )
+    assert tester.feed(rows("AB"), watermark=2) == []
+    assert tester.finish() == [{"n": 2}]
+
+
+def test_unmatched_rows_are_given_once() -> None:
+    tester = stream("A B", output="ALL ROWS PER MATCH WITH UNMATCHED ROWS")
+    given = [row for at, letter in enumerate("CABCA", 1) for row in tester.feed(rows(letter, at), watermark=at)]
+    given += tester.finish()
+    assert sorted((row["at"].microsecond, row["rows"]) for row in given if row["rows"]) == [(2, 1), (3, 2)]
+    assert sorted(row["at"].microsecond for row in given if row["rows"] is None) == [1, 4, 5]
+
+
+# --- late rows --------------------------------------------------------------------------------------------------------
+
+
+def test_late_rows_are_counted() -> None:
+    tester = stream("A B")
+    tester.feed(rows("A", 5), watermark=5)
+    tester.feed([*rows("C", 5), *rows("C", 4), {"k": "p", "at": None, "kind": "A"}, *rows("B", 6)], watermark=6)
+    assert (tester.rows, tester.late_rows) == (5, 3)
+    assert tester.results.num_rows == 1
+
+
+def test_late_rows_are_shown_where_asked_for() -> None:
+    tester = stream("A B", late="show")
+    tester.feed(rows("A", 5), watermark=5)
+    given = tester.feed([*rows("C", 4, "late"), *rows("B", 6)], watermark=6)
+    assert [(row["k"], row["rows"], row["late"]) for row in given] == [("p", 2, False), ("late", None, True)]
+
+
+def test_an_eager_stream_takes_rows_as_they_come() -> None:
+    tester = stream("A B", eager=True)
+    assert found(tester.feed(rows("AB"))) == [(1, 2)]
+    tester.feed(rows("A", 2))  # the same time as the last row: not late
+    tester.feed(rows("B", 1))
+    assert tester.late_rows == 1
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+WITHIN = "WITHIN INTERVAL '0.000010' SECOND"
+TIMEOUTS = "ONE ROW PER MATCH SHOW TIMEOUT MATCHES"
+
+
+def test_a_timer_ends_open_runs() -> None:
+    tester = stream("A B", WITHIN, output=TIMEOUTS)
+    assert tester.feed(rows("A", 5), watermark=5) == []
+    assert tester.wake_at_us == 15
+    assert tester.advance_watermark(14) == []
+    assert found(tester.advance_watermark(15)) == [(5, 1)]
+    assert (tester.wake_at_us, tester.buffered_rows) == (None, 0)
+
+
+def test_an_eager_stream_sets_the_timer_behind_rows_of_the_same_time() -> None:
+    tester = stream("A B", WITHIN, output=TIMEOUTS, eager=True)
+    tester.feed(rows("A", 5), watermark=5)
+    assert tester.wake_at_us == 16
+    assert tester.advance_watermark(15) == []
+    assert found(tester.advance_watermark(16)) == [(5, 1)]
+
+
+def test_a_pattern_of_fixed_length_forgets_keys_when_their_time_is_over() -> None:
+    tester = stream("A B", WITHIN)
+    tester.feed(rows("A", 5), watermark=5)
+    assert (tester.buffered_rows, tester.wake_at_us) == (1, 15)
+    tester.advance_watermark(15)
+    assert tester.buffered_rows == 0
+
+
+def test_waiting_rows_set_the_timer() -> None:
+    tester = stream("A B")
+    tester.feed(rows("CAB", 7), watermark=3)
+    assert tester.wake_at_us == 7
+
+
+def test_the_decision_time_is_later_than_the_watermark_before() -> None:
+    tester = stream("A B", decision_time="decided", late="show")
+
+    def decided(given: list[dict[str, Any]]) -> list[int]:
+        return [row["decided"].microsecond for row in given]
+
+    assert decided(tester.feed(rows("AB", 1), watermark=4)) == [4]
+    assert decided(tester.feed(rows("C", 3), watermark=4)) == [5]  # a late row: the watermark has not moved
+    assert decided(tester.feed(rows("AB", 8), watermark=6)) == []
+    assert decided(tester.finish()) == [9]
+
+
+# --- what is remembered -----------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_forgotten_when_nothing_of_it_matters() -> None:
+    tester = stream("A B")
+    tester.feed(rows("ABC"), watermark=3)
+    assert (tester.open_runs, tester.buffered_rows, tester.state.open_rows) == (0, 0, ())
+
+
+@pytest.mark.parametrize("pattern", ["^ A B", "^ (A | B)"])
+def test_that_rows_came_before_is_remembered(pattern: str) -> None:
+    tester = stream(pattern)
+    tester.feed(rows("C"), watermark=1)
+    tester.feed(rows("AB", 2), watermark=3)
+    assert tester.finish() == []
+
+
+def test_numbers_go_on() -> None:
+    tester = StreamTester(
+        "PARTITION BY k ORDER BY at MEASURES MATCH_NUMBER() AS n PATTERN (A) DEFINE A AS kind = 'A'", COLUMNS
+    )
+    numbers = [
+        row["n"] for at in range(1, 4) for row in tester.feed([*rows("A", at), *rows("A", at, None)], watermark=at)
+    ]
+    assert numbers == [1, 1, 2, 2, 3, 3]
+
+
+def test_waiting_rows_are_appended_not_rewritten() -> None:
+    tester = stream("A B")
+    tester.feed(rows("A", 5), watermark=1)
+    before = tester.state.waiting
+    tester.feed(rows("B", 6), watermark=2)
+    assert tester.state.waiting[: len(before)] == before
+    assert len(tester.state.waiting) == len(before) + 1
+
+
+def test_waiting_rows_stay_in_few_segments() -> None:
+    tester = stream("A B")
+    for at in range(40):
+        tester.feed(rows("C", 100 + at), watermark=1)
+    assert len(tester.state.waiting) <= 17
+    assert tester.buffered_rows == 40
+
+
+def test_open_runs_tell_what_they_wait_for() -> None:
+    tester = stream("A B+ C | A C")
+    tester.feed([*rows("AB", 1), *rows("A", 4, "q"), *rows("C", 4, "r")], watermark=4)
+    seen = open_runs(tester.worker, tester.state).to_pylist()
+    assert [(run["k"], run["waiting_since"].microsecond, run["rows"], run["next"]) for run in seen] == [
+        ("p", 1, 2, ["B", "C"]),
+        ("q", 4, 1, ["B", "C"]),
+    ]
+    tester.feed(rows("C", 5, "p") + rows("C", 5, "q"), watermark=5)
+    nothing = open_runs(tester.worker, tester.state)
+    assert (nothing.num_rows, nothing.column_names) == (0, ["k", "waiting_since", "rows", "next"])
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "reason"),
+    [("", "ORDER BY"), ("ORDER BY kind", "is STRING"), ("ORDER BY at DESC", "backwards")],
+)
+def test_what_a_stream_cannot_answer_is_refused(order: str, reason: str) -> None:
+    with pytest.raises(QueryError, match=reason) as caught:
+        StreamTester(f"{order} MEASURES count(*) AS n PATTERN (A)", COLUMNS)
+    assert caught.value.code == "STREAM_NOT_SUPPORTED"

@@ -1,0 +1,88 @@
+"""State as bytes: the form of version 1 stays readable, other forms and other queries' states are refused."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from ostinato.errors import MatchError
+from ostinato.runtimes.task.stream import EMPTY, BucketState, StreamOptions, StreamWorker
+from ostinato.runtimes.task.stream_batches import from_bytes, to_bytes
+from ostinato.testing import StreamTester
+
+BLOB = Path(__file__).parent / "stream_state_v1.bin"
+"""A bucket after A, B of one key and A of another were matched and C waits, as JSON with the parts in base 64.
+
+Written by version 1 of the format and never again: a version that can't read it needs a new number, or a way to.
+"""
+CLAUSE = """
+    PARTITION BY k ORDER BY at MEASURES count(*) AS n, MATCH_NUMBER() AS number
+    PATTERN (A B+) DEFINE A AS kind = 'A', B AS kind = 'B'"""
+COLUMNS = {"k": "string", "at": "timestamp", "kind": "string"}
+
+
+def stream(clause: str = CLAUSE) -> StreamTester:
+    return StreamTester(clause, COLUMNS)
+
+
+def stored() -> BucketState:
+    parts = json.loads(BLOB.read_text(encoding="utf-8"))
+    return BucketState(
+        b64decode(parts["header"]),
+        tuple(map(b64decode, parts["open_rows"])),
+        tuple(map(b64decode, parts["waiting"])),
+    )
+
+
+def worker() -> StreamWorker:
+    return stream().worker
+
+
+def with_header(state: BucketState, **changed: str) -> BucketState:
+    header = from_bytes(state.header)
+    metadata = {**header.schema.metadata, **{f"ostinato.{key}".encode(): text for key, text in changed.items()}}
+    return BucketState(to_bytes(header.replace_schema_metadata(metadata)), state.open_rows, state.waiting)
+
+
+def test_state_of_version_1_is_read() -> None:
+    step = worker().advance(stored(), None, 0, finished=True)
+    found = sorted(zip(*(step.results.arrays[name].to_pylist() for name in ("k", "__ost_m0", "__ost_m1")), strict=True))
+    assert found == [("p", 2, 2)]
+    assert step.state == EMPTY
+
+
+def test_state_of_another_version_is_refused() -> None:
+    with pytest.raises(MatchError, match="has format 99") as caught:
+        worker().advance(with_header(stored(), version="99"), None, 0)
+    assert caught.value.code == "STATE_FORMAT"
+
+
+@pytest.mark.parametrize("header", [b"?", b"\xff\xff\xff\xff\x00\x00\x00\x00", bytes(64)])
+def test_damaged_state_is_refused(header: bytes) -> None:
+    with pytest.raises(MatchError) as caught:
+        worker().advance(BucketState(header), None, 0)
+    assert caught.value.code == "STATE_FORMAT"
+
+
+def test_state_of_another_query_is_refused() -> None:
+    other = stream(CLAUSE.replace("B+", "B*")).worker
+    with pytest.raises(MatchError, match="clause or settings") as caught:
+        other.advance(stored(), None, 0)
+    assert caught.value.code == "STATE_OF_OTHER_QUERY"
+
+
+def test_rows_of_other_types_are_refused() -> None:
+    arrived = pa.table({"k": [1], "at": pa.array([9], pa.timestamp("us", "UTC")), "__ost_bits0": [1]})
+    with pytest.raises(MatchError, match="columns of its input") as caught:
+        worker().advance(stored(), arrived, 0)
+    assert caught.value.code == "STATE_OF_OTHER_QUERY"
+
+
+def test_how_late_rows_are_treated_may_change() -> None:
+    local = worker()
+    changed = StreamWorker(local.typed, local.conditions, StreamOptions(late="show"))
+    assert changed.advance(stored(), None, 0, finished=True).counts.matches == 1

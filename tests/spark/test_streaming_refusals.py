@@ -1,0 +1,110 @@
+"""What a stream can't answer is refused when it is planned, with the reason and the way out. No stream is started."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import ostinato as ost
+from ostinato.errors import OstinatoError
+from ostinato.runtimes.spark.batch import OstinatoWarning
+from ostinato.runtimes.spark.stream_checks import STATE_STORE
+
+CLAUSE = "PARTITION BY value ORDER BY timestamp MEASURES count(*) AS n PATTERN (A B) DEFINE A AS value > 1"
+
+
+@pytest.fixture(scope="module")
+def clock(streaming: SparkSession) -> DataFrame:
+    """A stream with the columns timestamp and value, without a watermark."""
+    return streaming.readStream.format("rate").load()
+
+
+@pytest.fixture(scope="module")
+def marked(clock: DataFrame) -> DataFrame:
+    return clock.selectExpr("*", "timestamp AS other").withWatermark("timestamp", "1 minute")
+
+
+def refused(df: DataFrame, clause: str = CLAUSE, **options: Any) -> OstinatoError:
+    with pytest.raises(OstinatoError) as caught:
+        df.transform(ost.match_recognize(clause, **options))
+    return caught.value
+
+
+def test_without_order_by(marked: DataFrame) -> None:
+    error = refused(marked, CLAUSE.replace("ORDER BY timestamp ", ""))
+    assert error.code == "STREAM_NOT_SUPPORTED"
+    assert "ORDER BY" in str(error)
+
+
+def test_backwards(marked: DataFrame) -> None:
+    error = refused(marked, CLAUSE.replace("timestamp", "timestamp DESC"))
+    assert error.code == "STREAM_NOT_SUPPORTED"
+    assert "backwards" in str(error)
+    assert "^" in str(error)
+
+
+def test_not_by_time(marked: DataFrame) -> None:
+    error = refused(marked, CLAUSE.replace("ORDER BY timestamp", "ORDER BY value, timestamp"))
+    assert error.code == "STREAM_NOT_SUPPORTED"
+    assert "BIGINT" in str(error)
+
+
+def test_without_a_watermark(clock: DataFrame) -> None:
+    error = refused(clock)
+    assert error.code == "STREAM_NEEDS_WATERMARK"
+    assert 'df.withWatermark("timestamp", "10 minutes")' in str(error)
+    assert clock.transform(ost.match_recognize(CLAUSE, eager=True)).isStreaming
+
+
+def test_the_watermark_is_on_another_column(marked: DataFrame) -> None:
+    error = refused(marked, CLAUSE.replace("timestamp", "other"))
+    assert error.code == "STREAM_NEEDS_WATERMARK"
+    assert "order by that first" in str(error)
+
+
+def test_another_state_store(marked: DataFrame, spark: SparkSession) -> None:
+    assert "RocksDB" not in str(spark.conf.get(STATE_STORE))
+    df = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    error = refused(df)
+    assert error.code == "STATE_STORE_NOT_SUPPORTED"
+    assert f'spark.conf.set("{STATE_STORE}", ' in str(error)
+
+
+def test_options(marked: DataFrame) -> None:
+    assert refused(marked, late="keep").code == "INVALID_OPTION"
+    assert refused(marked, buckets=0).code == "INVALID_OPTION"
+    assert refused(marked, decision_time="n").code == "DUPLICATE_COLUMN"
+    assert refused(marked, CLAUSE.replace("AS n", "AS late"), late="show").code == "DUPLICATE_COLUMN"
+
+
+def test_options_of_streams_on_a_batch(streaming: SparkSession) -> None:
+    df = streaming.sql("SELECT current_timestamp() AS timestamp, 1 AS value")
+    assert refused(df, decision_time="at").code == "STREAM_ONLY"
+
+
+def test_errors_of_the_clause_keep_their_caret(marked: DataFrame) -> None:
+    error = refused(marked, CLAUSE.replace("value > 1", "vlaue > 1"))
+    assert error.code == "UNKNOWN_COLUMN"
+    assert "^" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_bounded"),
+    [("A B", True), ("A B+", False), ("A B+) WITHIN INTERVAL '1' HOUR", True), ("A B+) MAXLENGTH 9", True)],
+)
+def test_unbounded_state_is_warned_of(marked: DataFrame, pattern: str, is_bounded: bool) -> None:
+    clause = CLAUSE.replace("A B)", pattern if ")" in pattern else f"{pattern})")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        marked.transform(ost.match_recognize(clause))
+    told = [warning for warning in caught if issubclass(warning.category, OstinatoWarning)]
+    assert [("WITHIN" in str(warning.message)) for warning in told] == ([] if is_bounded else [True])
+
+
+def test_columns_and_mark_of_the_decision_time(marked: DataFrame) -> None:
+    answer = marked.transform(ost.match_recognize(CLAUSE, decision_time="decided", late="show"))
+    assert answer.columns == ["value", "n", "late", "decided"]
+    assert answer.schema["decided"].metadata["spark.watermarkDelayMs"] == 60_000
