@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ostinato.explanation import Explanation, explain
     from ostinato.language.fluent import PatternQuery, pattern
     from ostinato.runtimes.local import match
-    from ostinato.runtimes.spark.batch import match_recognize
+    from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
 
 __version__ = "0.1.0"
@@ -36,7 +36,7 @@ _HOMES = {
     "PatternQuery": "ostinato.language.fluent",
     "pattern": "ostinato.language.fluent",
     "match": "ostinato.runtimes.local",
-    "match_recognize": "ostinato.runtimes.spark.batch",
+    "match_recognize": "ostinato.runtimes.spark.clause",
     "sql": "ostinato.runtimes.spark.statement",
 }
 """Where the public names live. They are loaded when first used: the core needs no pyspark, errors no numba."""

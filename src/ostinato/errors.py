@@ -149,3 +149,7 @@ def unwrap(error: BaseException) -> OstinatoError | None:
             return MatchError(found[1], found[2], hint=found[3])
         seen = seen.__cause__ or seen.__context__
     return None
+
+
+class OstinatoWarning(UserWarning):
+    """Something that works, but perhaps not as meant."""

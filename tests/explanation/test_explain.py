@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from xml.etree import ElementTree
 
 import numpy as np
@@ -126,6 +127,88 @@ def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, c
         search.MEMO_FOREVER: "a state at a row is tried once, whatever the start",
     }
     assert memo_rule(plan).startswith(told[followed])
+
+
+# --- slices ---
+
+
+def told(text: str, label: str) -> str:
+    """What stands behind a label, in one line."""
+    lines = text.split("6. How it runs", 1)[1].splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith(f"   {label:<15}  "))
+    rest = takewhile(lambda line: line.startswith(" " * 20), lines[at + 1 :])
+    return " ".join([lines[at][20:], *(line.strip() for line in rest)])
+
+
+@pytest.mark.parametrize(
+    ("clause", "begins"),
+    [
+        ("AFTER MATCH SKIP TO NEXT ROW", "a slice takes over at once"),
+        ("ALL MATCHES", "a slice takes over at once"),
+        ("MAXIMAL MATCHES", "a slice takes over at once"),
+        ("AFTER MATCH SKIP PAST LAST ROW", "a slice takes over at the row where all chains of starts meet"),
+        ("AFTER MATCH SKIP TO LAST B", "a slice takes over at the row where all chains of starts meet"),
+        ("INCREMENTAL MATCHES", "a slice takes over at a row that no match can lead over"),
+        (
+            "ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO NEXT ROW",
+            "a slice takes over at a row that no match can lead over",
+        ),
+    ],
+)
+def test_the_handover_told_depends_on_what_is_asked(clause: str, begins: str) -> None:
+    text = explain(f"ORDER BY ts MEASURES 1 AS x {clause} PATTERN (A B*) DEFINE B AS price > 1", SCHEMA).text
+    assert told(text, "handover").startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("pattern_and_bounds", "expected"),
+    [
+        ("(A B)", "at most 1 row beyond the slice that it starts in: the pattern takes at most 2 rows"),
+        ("(A B*) MAXLENGTH 40", "at most 39 rows beyond the slice that it starts in: MAXLENGTH 40"),
+        ("(A B*) WITHIN INTERVAL '2' HOUR", "up to 2 hours beyond the slice that it starts in: WITHIN"),
+        ("(A B*)", "as long as runs live, never cut off"),
+    ],
+)
+def test_the_shared_part_with_its_reason(pattern_and_bounds: str, expected: str) -> None:
+    schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("price", pa.float64())])
+    text = explain(f"ORDER BY ts MEASURES 1 AS x PATTERN {pattern_and_bounds}", schema).text
+    assert expected in told(text, "shared part")
+
+
+def test_keys_are_cut_on_request_only() -> None:
+    clause = "MEASURES MATCH_NUMBER() AS n PATTERN (A B)"
+    by_key = explain(f"PARTITION BY note ORDER BY ts {clause}", SCHEMA).text
+    assert "repartition by note" in told(by_key, "Spark plan")
+    assert 'with skew="slice" rows are cut into ranges of (note, ts)' in told(by_key, "slices")
+    in_ranges = told(explain(f"ORDER BY ts {clause}", SCHEMA).text, "Spark plan")
+    assert "ranges of (ts)" in in_ranges
+    assert "numbers go on" in in_ranges
+
+
+@pytest.mark.parametrize(
+    ("clause", "on_spark", "in_process"),
+    [
+        (
+            "ORDER BY ts MEASURES 1 AS x PATTERN (A B*) DEFINE B AS MATCH_NUMBER() + A.price < 9",
+            "none on Spark: MATCH_NUMBER() in DEFINE",
+            "workers=n has no effect: MATCH_NUMBER() in DEFINE",
+        ),
+        (
+            "ORDER BY ts MEASURES sum(MATCH_NUMBER()) AS s PATTERN (A B*)",
+            "none on Spark: an aggregate over MATCH_NUMBER()",
+            "workers=n lets n threads match slices",
+        ),
+        (
+            "ORDER BY ts MEASURES 1 AS x PATTERN (A B*) DEFINE B AS concat(A.note, note) = 'x'",
+            "rows are cut into ranges of (ts)",
+            "workers=n has no effect: conditions run row by row in Python",
+        ),
+    ],
+)
+def test_why_not(clause: str, on_spark: str, in_process: str) -> None:
+    text = explain(clause, SCHEMA).text
+    assert told(text, "slices").startswith(on_spark)
+    assert in_process in told(text, "in process")
 
 
 # --- on the conformance cases ---

@@ -81,6 +81,16 @@ QUERIES: dict[str, tuple[Any, Any]] = {
            DEFINE A AS venue = 'a', B AS venue = 'b', C AS venue = 'c'""",
         TRADES,
     ),
+    "cut_into_ranges": (
+        """ORDER BY ts MEASURES MATCH_NUMBER() AS n, LAST(price) AS p AFTER MATCH SKIP TO NEXT ROW
+           PATTERN (A UP+) WITHIN INTERVAL '90' SECOND DEFINE UP AS price > PREV(price)""",
+        TRADES,
+    ),
+    "not_sliced": (
+        """ORDER BY ts MEASURES LAST(price) AS p PATTERN (A UP+)
+           DEFINE UP AS price > A.price + MATCH_NUMBER()""",
+        TRADES,
+    ),
     "two_clauses": (TWO_CLAUSES, {"trades": TRADES}),
 }
 

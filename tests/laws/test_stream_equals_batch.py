@@ -136,14 +136,14 @@ def _each_variable_once(text: str) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(timed_clauses(), tables(most_rows=16), plans(8))
 def test_preferred_matches_deeply(text: str, table: pa.Table, plan: Plan) -> None:
     check(text, table, plan)
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(timed_clauses(modes=True), tables(most_rows=12), plans(8))
 def test_match_modes_deeply(text: str, table: pa.Table, plan: Plan) -> None:
     check(text, table, plan)

@@ -134,8 +134,10 @@ def test_the_plan_is_lazy_and_shuffles_the_input_once(spark: SparkSession) -> No
 
 def test_an_option_that_is_unknown(spark: SparkSession) -> None:
     with pytest.raises(ost.QueryError) as caught:
-        spark.createDataFrame(prices()).transform(ost.match_recognize("ORDER BY ts MEASURES ts AS t PATTERN (A)", skew="range"))  # type: ignore[arg-type]
-    assert caught.value.code == "UNKNOWN_OPTION"
+        spark.createDataFrame(prices()).transform(
+            ost.match_recognize("ORDER BY ts MEASURES ts AS t PATTERN (A)", skew="range")
+        )  # type: ignore[arg-type]
+    assert caught.value.code == "INVALID_OPTION"
 
 
 SLICED = [case for case in load_cases() if not case.arrival_order and "PARTITION BY" in case.clause]

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import ostinato as ost
-from ostinato.runtimes.spark.batch import OstinatoWarning
+from ostinato.errors import OstinatoWarning
 
 FALLS = (
     "MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES FIRST(id) AS f, LAST(id) AS l "
@@ -194,14 +194,6 @@ def test_nothing_runs_before_an_action(spark: SparkSession) -> None:
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(None)) == jobs
     with pytest.raises(Exception, match="ran"):
         found.collect()
-
-
-def test_streams_are_refused(spark: SparkSession) -> None:
-    stream = spark.readStream.format("rate").load()
-    with pytest.raises(ost.QueryError, match="STREAM_NOT_SUPPORTED"):
-        ost.sql("SELECT * FROM s MATCH_RECOGNIZE (ORDER BY value MEASURES LAST(value) AS v PATTERN (A))", s=stream)
-    with pytest.raises(ost.QueryError, match="STREAM_NOT_SUPPORTED"):
-        stream.transform(ost.match_recognize("ORDER BY value MEASURES LAST(value) AS v PATTERN (A)"))
 
 
 def test_no_order_by_warns(t: DataFrame) -> None:

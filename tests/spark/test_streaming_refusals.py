@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import ostinato as ost
-from ostinato.errors import OstinatoError
-from ostinato.runtimes.spark.batch import OstinatoWarning
+from ostinato.errors import OstinatoError, OstinatoWarning
 from ostinato.runtimes.spark.stream_checks import STATE_STORE
 
 CLAUSE = "PARTITION BY value ORDER BY timestamp MEASURES count(*) AS n PATTERN (A B) DEFINE A AS value > 1"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.cli.files import Format, Input, check_output, parse_inputs, read_input, write_output
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_text
+from ostinato.cli.stream import run_stream
 from ostinato.cli.text_table import cell_text, text_table
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _WIDTH_OF_A_FILE = 200
 
 def run_query(options: argparse.Namespace) -> int:
     """Run the query, print or write its rows."""
+    if options.stream:
+        return run_stream(options)
     query = query_text(options)
     inputs = parse_inputs(options.input)
     output = None if options.output is None else check_output(options.output)

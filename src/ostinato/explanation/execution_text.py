@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from ostinato.explanation.readable import plain_name
+from ostinato.explanation.slicing_text import length_of_time, sliced_steps, slicing_lines
 from ostinato.explanation.understood import Understood
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES
@@ -48,7 +47,7 @@ def execution_part(understood: Understood) -> list[str]:
         ("labels", _labels(plan)),
         ("Spark plan", _spark_plan(plan)),
         ("sorting", _sorting(clause)),
-        ("in process", "ost.match runs the same plan without Spark; our evaluator computes what Spark does above"),
+        *slicing_lines(understood),
     ]
     return [f"{label:<15}  {text}" for label, text in pairs if text]
 
@@ -107,7 +106,7 @@ def _bounds(plan: MatchPlan) -> str:
     clause, bounds = plan.bound.clause, []
     if clause.within is not None:
         first = plan.bound.order_by[0].column if plan.bound.order_by else "the first ORDER BY column"
-        bounds.append(f"WITHIN {_length(clause.within)} from the first to the last {plain_name(first)}")
+        bounds.append(f"WITHIN {length_of_time(clause.within)} from the first to the last {plain_name(first)}")
     if clause.max_length is not None:
         bounds.append(f"MAXLENGTH {clause.max_length} rows")
     if bounds:
@@ -115,15 +114,6 @@ def _bounds(plan: MatchPlan) -> str:
     if plan.sequence is None:
         bounds.append(f"max_partial_matches {DEFAULT_MAX_PARTIAL_MATCHES:,} from one row unless set otherwise")
     return "; ".join(bounds)
-
-
-def _length(length: timedelta) -> str:
-    seconds = length.total_seconds()
-    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds and seconds % size == 0:
-            count = int(seconds // size)
-            return f"{count:,} {unit}{'s' * (count != 1)}"
-    return f"{seconds:,g} second{'s' * (seconds != 1)}"
 
 
 def _matches(clause: MatchRecognize) -> str:
@@ -149,14 +139,15 @@ def _labels(plan: MatchPlan) -> str:
 
 
 def _spark_plan(plan: MatchPlan) -> str:
-    bound = plan.bound
-    keys = ", ".join(plain_name(name) for name in bound.partition_by)
+    around = "select the measures" if plan.bound.measures else "select the output columns"
+    steps = sliced_steps(plan) or _steps_by_key(plan)
+    return " -> ".join(["select what is shipped", *steps, "where (raises what a row reported)", around])
+
+
+def _steps_by_key(plan: MatchPlan) -> list[str]:
+    keys = ", ".join(plain_name(name) for name in plan.bound.partition_by)
     together = f"repartition by {keys}" if keys else "repartition into one task (no PARTITION BY)"
-    steps = ["select what is shipped", together]
-    if bound.order_by:
-        steps.append("[sort]")
-    around = "select the measures" if bound.measures else "select the output columns"
-    return " -> ".join([*steps, "mapInArrow (match)", "where (raises what a row reported)", around])
+    return [together, *(["[sort]"] if plan.bound.order_by else []), "mapInArrow (match)"]
 
 
 def _sorting(clause: MatchRecognize) -> str:

@@ -97,6 +97,16 @@ def test_unmatched_rows_are_given_once() -> None:
     assert sorted(row["at"].microsecond for row in given if row["rows"] is None) == [1, 4, 5]
 
 
+def test_a_row_of_an_earlier_match_is_not_shown_as_unmatched() -> None:
+    tester = StreamTester(
+        """ORDER BY at MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO LAST B
+        PATTERN (A B) DEFINE A AS kind <> 'C', B AS kind = 'B' """,
+        COLUMNS,
+    )
+    assert [row["n"] for row in tester.feed(rows("AB"), watermark=2)] == [1, 1]  # B might start the next match
+    assert [(row["kind"], row["n"]) for row in tester.feed(rows("C", 3), watermark=3)] == [("C", None)]
+
+
 # --- late rows --------------------------------------------------------------------------------------------------------
 
 
@@ -152,6 +162,23 @@ def test_a_pattern_of_fixed_length_forgets_keys_when_their_time_is_over() -> Non
     assert (tester.buffered_rows, tester.wake_at_us) == (1, 15)
     tester.advance_watermark(15)
     assert tester.buffered_rows == 0
+
+
+def test_a_pattern_of_fixed_length_waits_until_its_time_is_over() -> None:
+    tester = stream("A B C", WITHIN)
+    tester.feed([*rows("A", 5), *rows("B", 12)], watermark=12)
+    assert found(tester.feed(rows("C", 15), watermark=15)) == [(5, 3)]
+
+
+def test_time_does_not_end_a_run_before_the_rows_at_hand_are_read() -> None:
+    """B waits for the row that NEXT reads; until it comes, the clock must not end the run that B belongs to."""
+    tester = StreamTester(
+        f"""PARTITION BY k ORDER BY at MEASURES FIRST(at) AS first, count(*) AS rows, NEXT(kind) AS n
+        PATTERN (A B+) {WITHIN} DEFINE A AS kind = 'A', B AS kind = 'B' """,
+        COLUMNS,
+    )
+    assert tester.feed([*rows("A", 5), *rows("B", 7)], watermark=100) == []
+    assert found(tester.feed(rows("C", 200), watermark=200)) == [(5, 2)]
 
 
 def test_waiting_rows_set_the_timer() -> None:

@@ -1,27 +1,20 @@
 """One clause on a batch DataFrame: project what is needed, bring keys together, match in Python, put measures around.
 
 The plan is lazy and made of public operations only, so it is the same on Spark Connect:
-select -> repartition by key [-> sort] -> mapInArrow -> where (raises what a row reported) -> select.
+select -> repartition by key [-> sort] -> mapInArrow -> where (raises what a row reported) -> select; or slices
+(runtimes/spark/sliced.py) where keys aren't what the work can be shared by.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pyspark.sql import DataFrame
 
-from ostinato.errors import QueryError
-from ostinato.language.binding import bind
-from ostinato.language.fluent import PatternQuery
-from ostinato.language.match_recognize import parse_clause
-from ostinato.planning.plan import make_plan
+from ostinato.errors import OstinatoWarning, QueryError
 from ostinato.planning.slicing import declined_by_tasks
-from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
-from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.spark.query import RAISES, SparkQuery
 from ostinato.runtimes.spark.size import estimated_bytes
 from ostinato.runtimes.spark.sliced import matched_in_slices
@@ -32,10 +25,6 @@ Skew = Literal["hash", "slice"]
 MEMORY_BUDGET_BYTES = 1 << 30
 
 
-class OstinatoWarning(UserWarning):
-    """Something that works, but perhaps not as meant."""
-
-
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
     """`sort`: who brings the rows of a key into order. `memory_budget`: bytes of a task above which Spark does.
@@ -43,7 +32,6 @@ class BatchOptions:
     `skew`: whether each key is one task's ("hash"), or the rows of all keys are cut into ranges ("slice").
     """
 
-    limits: Limits = Limits()
     sort: SortBy = "auto"
     memory_budget: int = MEMORY_BUDGET_BYTES
     skew: Skew = "hash"
@@ -52,73 +40,27 @@ class BatchOptions:
         for name, value, known in (("sort", self.sort, SortBy), ("skew", self.skew, Skew)):
             if value not in get_args(known):
                 raise QueryError(
-                    "UNKNOWN_OPTION",
+                    "INVALID_OPTION",
                     f"{name} can't be {value!r}",
                     hint=f"it is one of {', '.join(map(repr, get_args(known)))}",
                 )
 
 
-def match_recognize(
-    clause: str | PatternQuery,
-    *,
-    max_partial_matches: int = Limits().max_partial_matches,
-    sort: SortBy = "auto",
-    memory_budget: int = MEMORY_BUDGET_BYTES,
-    skew: Skew = "hash",
-) -> Callable[[DataFrame], DataFrame]:
-    """A function for `df.transform` that answers one MATCH_RECOGNIZE clause on a DataFrame.
-
-    `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))`, or
-    the same with an `ost.pattern(...)` in place of the text. The options are those of `ost.sql`.
-    """
-    text = clause.to_sql() if isinstance(clause, PatternQuery) else clause
-    parse_clause(text)  # errors in the text show here, not when the DataFrame comes
-    options = BatchOptions(Limits(max_partial_matches), sort, memory_budget, skew)
-
-    def answer(df: DataFrame) -> DataFrame:
-        settings = session_settings(df)
-        query = parse_clause(text, double_quoted_identifiers=settings.double_quoted_identifiers)
-        return match_dataframe(query, df, options, settings)
-
-    return answer
-
-
-def session_settings(df: DataFrame) -> Settings:
-    """The rules for expressions of the DataFrame's session."""
-    conf = df.sparkSession.conf
-
-    def is_on(name: str) -> bool:
-        return str(conf.get(name)).lower() == "true"  # asked with a default, Spark answers that, not its own
-
-    return Settings(
-        ansi=is_on("spark.sql.ansi.enabled"),
-        timezone=str(conf.get("spark.sql.session.timeZone")),
-        double_quoted_identifiers=is_on("spark.sql.ansi.doubleQuotedIdentifiers"),
-        case_sensitive=is_on("spark.sql.caseSensitive"),
-    )
-
-
-def match_dataframe(
-    query: MatchRecognize, df: DataFrame, options: BatchOptions = BatchOptions(), settings: Settings | None = None
-) -> DataFrame:
+def match_batch(query: SparkQuery, options: BatchOptions) -> DataFrame:
     """The clause's rows as a DataFrame; nothing runs yet."""
-    if df.isStreaming:
-        raise QueryError("STREAM_NOT_SUPPORTED", "streaming DataFrames can't be asked yet", hint="use foreachBatch")
-    settings = settings or session_settings(df)
-    if not query.order_by:
+    if not query.bound.order_by:
         warnings.warn(
             "MATCH_RECOGNIZE without ORDER BY: Spark keeps no order of its own, so the result may differ between runs",
             OstinatoWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    plan = make_plan(bind(query, df.columns, case_sensitive=settings.case_sensitive))
-    asked = SparkQuery(plan, df, options.limits, settings)
-    by_spark = _sorts_by_spark(asked, options)
-    if (options.skew == "slice" or not query.partition_by) and declined_by_tasks(plan) is None:
-        found = matched_in_slices(asked, sorted_by_spark=by_spark)
+    by_spark = _sorts_by_spark(query, options)
+    is_cut = options.skew == "slice" or not query.bound.partition_by
+    if is_cut and declined_by_tasks(query.plan) is None:
+        found = matched_in_slices(query, sorted_by_spark=by_spark)
     else:
-        found = _matched_by_key(asked, sorted_by_spark=by_spark)
-    return asked.measured(found.where(RAISES))
+        found = _matched_by_key(query, sorted_by_spark=by_spark)
+    return query.measured(found.where(RAISES))
 
 
 def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
@@ -142,6 +84,3 @@ def _sorts_by_spark(query: SparkQuery, options: BatchOptions) -> bool:
         partitions = int(str(query.df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     size = estimated_bytes(query.df)
     return size is not None and size > options.memory_budget * partitions
-
-
-__all__ = ["BatchOptions", "OstinatoWarning", "match_dataframe", "match_recognize", "session_settings"]

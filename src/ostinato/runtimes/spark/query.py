@@ -13,12 +13,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError, speaking_of
+from ostinato.language.binding import bind
 from ostinato.language.render import quote, render_expression
-from ostinato.planning.plan import ERROR, MATCHED, PREFIX, MatchPlan, slot_name
+from ostinato.planning.plan import ERROR, MATCHED, PREFIX, MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Aggregate, Case, Cast, Column, Expr, Navigation, span_of
-from ostinato.query.match_recognize import Output
+from ostinato.query.match_recognize import MatchRecognize, Output
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 from ostinato.runtimes.spark.types import arrow_type, spark_type
@@ -27,6 +28,26 @@ RAISES = f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS
 """The condition that all rows fulfil, except one that carries an error: that one is raised."""
 _ROW = f"{PREFIX}row"
 """A column to ship where a query needs none: rows still have to be counted."""
+
+
+def session_settings(df: DataFrame) -> Settings:
+    """The rules for expressions of the DataFrame's session."""
+    conf = df.sparkSession.conf
+
+    def is_on(name: str) -> bool:
+        return str(conf.get(name)).lower() == "true"  # asked with a default, Spark answers that, not its own
+
+    return Settings(
+        ansi=is_on("spark.sql.ansi.enabled"),
+        timezone=str(conf.get("spark.sql.session.timeZone")),
+        double_quoted_identifiers=is_on("spark.sql.ansi.doubleQuotedIdentifiers"),
+        case_sensitive=is_on("spark.sql.caseSensitive"),
+    )
+
+
+def plan_query(clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings) -> SparkQuery:
+    """The clause planned over the DataFrame's columns."""
+    return SparkQuery(make_plan(bind(clause, df.columns, case_sensitive=settings.case_sensitive)), df, limits, settings)
 
 
 class SparkQuery:

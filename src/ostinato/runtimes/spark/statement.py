@@ -17,16 +17,11 @@ from ostinato.language.lexer import tokenize
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import Clause, CommonTable, Statement, read_statement
 from ostinato.planning.typed import Limits
-from ostinato.runtimes.spark.batch import (
-    MEMORY_BUDGET_BYTES,
-    BatchOptions,
-    Skew,
-    SortBy,
-    match_dataframe,
-    session_settings,
-)
-from ostinato.runtimes.spark.query import refusal
+from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
+from ostinato.runtimes.spark.clause import Options, match_dataframe
+from ostinato.runtimes.spark.query import refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, Late, StreamSettings
 
 Args = dict[str, Any] | list[Any] | None
 """Values for `:name`, or for each `?` in turn."""
@@ -41,6 +36,10 @@ def sql(
     sort: SortBy = "auto",
     memory_budget: int = MEMORY_BUDGET_BYTES,
     skew: Skew = "hash",
+    late: Late = "drop",
+    eager: bool = False,
+    buckets: int = DEFAULT_BUCKETS,
+    decision_time: str | None = None,
     **tables: DataFrame,
 ) -> DataFrame:
     """The result of a query as a lazy DataFrame.
@@ -50,9 +49,16 @@ def sql(
     what one row of one key may try; `sort` says who orders the rows of a key ("auto": the worker, unless the input is
     estimated above `memory_budget` bytes per task). `skew="slice"` cuts the rows of all keys into ranges, so that one
     hot key is matched by many tasks; a query without PARTITION BY is always cut.
+
+    For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, `eager` streams are
+    ordered by construction, keys are kept in `buckets`, and `decision_time` names a column to add.
     """
     session = spark or _session_of(tables)
-    options = BatchOptions(Limits(max_partial_matches), sort, memory_budget, skew)
+    options = Options(
+        Limits(max_partial_matches),
+        BatchOptions(sort, memory_budget, skew),
+        StreamSettings(late, eager, buckets, decision_time),
+    )
     given = dict(args) if isinstance(args, Mapping) else None if args is None else list(args)
     return _Answerer(session, tables, options).answer(query, given)
 
@@ -67,7 +73,7 @@ def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
 
 
 class _Answerer:
-    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], options: BatchOptions) -> None:
+    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], options: Options) -> None:
         self.spark = spark
         self.tables = {name.lower(): table for name, table in tables.items()}
         self.options = options

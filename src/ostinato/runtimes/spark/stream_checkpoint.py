@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from ostinato.errors import OstinatoError, QueryError, carried
 from ostinato.planning.plan import ERROR
-from ostinato.runtimes.spark.batch import session_settings
+from ostinato.runtimes.spark.query import session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_definition import StreamDefinition, read_definition
 from ostinato.runtimes.spark.stream_packing import BUCKET

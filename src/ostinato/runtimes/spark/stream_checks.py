@@ -61,7 +61,7 @@ def _way_to_watermark(query: SparkQuery, column: str) -> str:
 
 def warn_of_unbounded_state(plan: MatchPlan, stacklevel: int = 4) -> None:
     """Nothing ends an open run but the rows of its key, and its rows are kept until then."""
-    from ostinato.runtimes.spark.batch import OstinatoWarning  # batch.py sends streams here
+    from ostinato.errors import OstinatoWarning
 
     why = why_unbounded(plan)
     if why is not None:

@@ -7,18 +7,15 @@ import json
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import types as s
 
 from ostinato.errors import MatchError
-from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import render_clause
-from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
-from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.spark.query import SparkQuery
+from ostinato.runtimes.spark.query import SparkQuery, plan_query
 from ostinato.runtimes.spark.stream_options import StreamSettings
 
 FORMAT = 1
@@ -64,10 +61,6 @@ class StreamDefinition:
                 hint="use the versions of Spark and Ostinato that the stream ran with",
             )
         return query
-
-
-def plan_query(clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings) -> SparkQuery:
-    return SparkQuery(make_plan(bind(clause, df.columns, case_sensitive=settings.case_sensitive)), df, limits, settings)
 
 
 def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:

@@ -113,14 +113,7 @@ class StreamMetrics(StreamingQueryListener):
         progress = event.progress
         with self._lock:
             known = self.queries.setdefault(str(progress.id), QueryMetrics(progress.name or str(progress.id)))
-            known.take(
-                {
-                    "durationMs": progress.durationMs,
-                    "observedMetrics": progress.observedMetrics,
-                    "eventTime": progress.eventTime,
-                    "timestamp": progress.timestamp,
-                }
-            )
+            known.take(progress)
         self._write()
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:

@@ -14,12 +14,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.planning.plan import PREFIX
-from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
-from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.spark.query import RAISES, SparkQuery
 from ostinato.runtimes.spark.stream_checks import check_machine, check_query, warn_of_unbounded_state
-from ostinato.runtimes.spark.stream_definition import define, plan_query
+from ostinato.runtimes.spark.stream_definition import define
 from ostinato.runtimes.spark.stream_metrics import OBSERVED
 from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
@@ -32,12 +29,9 @@ _clauses = itertools.count(1)
 _PACKED = s.StructType([s.StructField(BUCKET, s.IntegerType()), s.StructField(ROWS, s.BinaryType())])
 
 
-def match_stream(
-    clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings, stream: StreamSettings
-) -> DataFrame:
+def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
     """The clause's rows as a streaming DataFrame; nothing runs yet."""
-    check_machine(df.sparkSession)
-    query = plan_query(clause, df, limits, settings)
+    check_machine(query.df.sparkSession)
     delay = check_query(query, stream)
     warn_of_unbounded_state(query.plan)
     return measured_stream(query, stream, _found(query, stream, delay))

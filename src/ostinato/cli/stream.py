@@ -1,0 +1,200 @@
+"""`ostinato run --stream`: a query over folders that files keep coming into -> a folder of Parquet files."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from glob import has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ostinato.cli.failures import UsageFault
+from ostinato.cli.files import Input, format_of, read_input
+from ostinato.cli.progress import progress_on_stderr
+from ostinato.cli.queries import query_text
+from ostinato.language.match_recognize import parse_clause
+from ostinato.language.statement import read_statement
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from ostinato.runtimes.spark.stream_metrics import QueryMetrics
+
+DEFAULT_DELAY = "10 seconds"
+_LOOK_EVERY_SECONDS = 1
+_STALLED_SECONDS = 60
+_ERASE = "\r\x1b[2K"
+
+
+def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `run` that only a stream has."""
+    group = parser.add_argument_group("streams")
+    group.add_argument("--stream", action="store_true", help="go on reading what comes into the input folders")
+    group.add_argument("--checkpoint", type=Path, metavar="DIR", help="where the stream keeps its state (needed)")
+    group.add_argument(
+        "--delay",
+        default=DEFAULT_DELAY,
+        metavar="INTERVAL",
+        help="how much later than its successors a row may come (default: %(default)s)",
+    )
+    group.add_argument("--once", action="store_true", help="end when all files that are there have been read")
+    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counts for Prometheus into a file")
+
+
+def run_stream(options: argparse.Namespace) -> int:
+    """Run until everything is read (`--once`), or until Ctrl-C, which lets the present batch end."""
+    text = query_text(options)
+    if options.checkpoint is None or options.output is None:
+        raise UsageFault(
+            "STREAM_NEEDS_FOLDERS",
+            "a stream keeps its state in one folder and writes its rows into another",
+            hint="--stream --checkpoint DIR --output DIR",
+        )
+    inputs = [stream_input(word) for word in options.input]
+    with progress_on_stderr()("starting Spark"):
+        from ostinato.runtimes.spark.quiet import without_error_log
+        from ostinato.runtimes.spark.session import local_session
+        from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+        from ostinato.runtimes.spark.stream_metrics import stream_metrics
+
+        settings: dict[str, Any] = {STATE_STORE: ROCKSDB}
+        spark = local_session("ostinato run --stream", **settings)
+    metrics = None if options.metrics is None else stream_metrics(spark, options.metrics)
+    try:
+        with without_error_log():
+            answer = _answer(spark, text, inputs, options.delay)
+            writer = answer.writeStream.option("checkpointLocation", str(options.checkpoint.absolute()))
+            if options.once:
+                writer = writer.trigger(availableNow=True)
+            query = writer.format("parquet").option("path", str(options.output.absolute())).start()
+            _follow(query)
+    finally:
+        if metrics is not None:
+            spark.streams.removeListener(metrics)
+    return 0
+
+
+def stream_input(word: str) -> Input:
+    """`NAME=FOLDER` as an input; the first file in the folder says the format, unless its own ending does."""
+    name, separator, path = word.partition("=")
+    if not separator or not name.isidentifier() or has_magic(path) or not Path(path).is_dir():
+        raise UsageFault(
+            "INVALID_INPUT", f"--input {word} is not of the form NAME=FOLDER", hint="--stream reads folders of files"
+        )
+    if Path(path).suffix:
+        return Input(name, path, format_of(path))
+    files = sorted(file.name for file in Path(path).iterdir() if file.is_file() and file.name[0] not in "._")
+    if not files:
+        raise UsageFault(
+            "INPUT_MISSING",
+            f"there is no file in {path} yet (for table {name})",
+            hint="the first file tells the columns",
+        )
+    return Input(name, path, format_of(files[0]))
+
+
+def _answer(spark: SparkSession, text: str, inputs: list[Input], delay: str) -> DataFrame:
+    from ostinato.runtimes.spark.statement import sql
+
+    columns = event_time_columns(text)
+    for given in inputs:
+        schema = read_input(spark, given).schema
+        reader = spark.readStream.schema(schema)
+        kind = "csv" if given.format == "tsv" else given.format
+        if kind == "csv":
+            reader = reader.option("header", True).option("sep", "\t" if given.format == "tsv" else ",")
+        df = reader.format(kind).load(str(Path(given.path).absolute()))
+        for name in df.columns:
+            if name.lower() in columns:
+                df = df.withWatermark(name, delay)
+                break
+        df.createOrReplaceTempView(given.name)
+    return sql(text, spark=spark)
+
+
+def event_time_columns(text: str) -> set[str]:
+    """The first ORDER BY column of each clause, in small letters: on a stream that is the event time.
+
+    >>> event_time_columns("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY Ts, id MEASURES id AS i PATTERN (A))")
+    {'ts'}
+    """
+    bodies = (text[clause.body.start : clause.body.end] for clause in read_statement(text).clauses)
+    orders = (parse_clause(body).order_by for body in bodies)
+    return {order[0].column.text.lower() for order in orders if order}
+
+
+# --- while it runs ---
+
+
+def _follow(query: StreamingQuery) -> None:
+    """Shows progress until the query ends, by itself or after Ctrl-C."""
+    from ostinato.runtimes.spark.stream_metrics import QueryMetrics
+
+    counted, last = QueryMetrics(str(query.id)), -1
+    with _live_line() as show, _interrupts() as interrupted:
+        is_over = False
+        while not is_over:
+            is_over = bool(query.awaitTermination(_LOOK_EVERY_SECONDS))  # raises what ended the query
+            new = [batch for batch in query.recentProgress if batch.batchId > last]
+            for batch in new:
+                counted.take(batch)
+                last = batch.batchId
+            show(progress_line(counted))
+            if interrupted.is_set() and (new or not query.status["isTriggerActive"]):
+                query.stop()
+    print(f"{'stopped' if interrupted.is_set() else 'done'}: {progress_line(counted)}", file=sys.stderr)
+
+
+def progress_line(counted: QueryMetrics) -> str:
+    """All that was counted so far, in one line."""
+    if not counted.of_query["batches_total"]:
+        return "waiting for the first batch"
+    rows, matches, late = (
+        sum(counts[name] for counts in counted.of_clause.values())
+        for name in ("rows_total", "matches_total", "late_rows_total")
+    )
+    stalled = counted.of_query.get("watermark_unmoved_seconds", 0)
+    still = f", watermark unmoved for {stalled:,.0f} s" if stalled >= _STALLED_SECONDS else ""
+    return f"{counted.of_query['batches_total']:,.0f} batches, {rows:,} rows, {matches:,} matches, {late:,} late{still}"
+
+
+@contextmanager
+def _live_line() -> Iterator[Callable[[str], None]]:
+    """On a terminal a line that is written over; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda words: None
+        return
+
+    def show(words: str) -> None:
+        print(f"{_ERASE}{words}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        print(_ERASE, end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Ctrl-C sets the event; a second one ends the process as usual. Without this, PySpark would cancel the batch."""
+    event = threading.Event()
+
+    def on_signal(number: int, frame: Any) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.write(2, b"\nstopping when this batch is done; Ctrl-C again stops at once\n")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
