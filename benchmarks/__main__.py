@@ -12,7 +12,11 @@ from pathlib import Path
 from benchmarks.experiment import Experiment, Scale, WrongAnswer
 from benchmarks.records import Record, table, this_machine, write_json
 
-EXPERIMENTS = {"match": "benchmarks.match.parts", "rip": "benchmarks.rip.parts"}
+EXPERIMENTS = {
+    "match": "benchmarks.match.parts",
+    "rip": "benchmarks.rip.parts",
+    "streaming": "benchmarks.streaming.parts",
+}
 """Where each benchmark lives: a module with EXPERIMENT. Loaded when asked for."""
 
 

@@ -1,4 +1,4 @@
-"""RIP measured again: the paper's figures 8 to 15 and table 2, its cost model, and a schedule of many workers.
+"""RIP measured again: the paper's figures 8 to 15 and table 2, its cost model, a schedule of many workers, and Spark.
 
 The first part checks every variant of every query against the library, and a wrong answer stops all.
 """
@@ -17,6 +17,7 @@ from benchmarks.rip.run_figures import (
     measure_speed_up,
 )
 from benchmarks.rip.schedule import measure_schedule
+from benchmarks.rip.spark import measure_spark
 from benchmarks.rip.state_figures import (
     measure_balanced,
     measure_first_state_twice,
@@ -40,6 +41,7 @@ EXPERIMENT = Experiment(
         Part("figure 15", measure_quotes),
         Part("cost model", measure_cost_model),
         Part("schedule", measure_schedule),
+        Part("spark", measure_spark),
     ),
     draw=draw,
 )

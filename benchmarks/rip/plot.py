@@ -62,7 +62,8 @@ def _by_units(panel: Any, records: Sequence[Record]) -> None:
         if variant == "SEQ":
             panel.axhline(points[0][1], color=colour, linestyle="--", label="SEQ")
         else:
-            panel.plot(*zip(*sorted(points), strict=True), marker="o", color=colour, label=variant)
+            label = f"{LIBRARY}, table to table" if variant == LIBRARY else variant
+            panel.plot(*zip(*sorted(points), strict=True), marker="o", color=colour, label=label)
     _units_axis(panel, "rows/s")
 
 
@@ -79,7 +80,7 @@ def _speed_up_by_units(panel: Any, records: Sequence[Record]) -> None:
         label = f"{query}, {LIBRARY}" if is_library else query
         marker = "x" if is_library else "o"
         panel.plot(*zip(*sorted(points), strict=True), marker=marker, color=colours[query], label=label)
-    _units_axis(panel, "speed-up over one unit")
+    _units_axis(panel, "speed-up over SEQ (library: over its own)")
 
 
 def _units_axis(panel: Any, measured: str) -> None:
@@ -113,6 +114,7 @@ def _bars(panel: Any, records: Sequence[Record]) -> None:
         panel.bar(place, record.value, color=COLOURS.get(variant), width=0.7)
     names = [f"{variant}\n{units} unit{'' if units == 1 else 's'}" for (_, variant, units), _ in shown]
     panel.set_xticks(range(len(shown)), names, fontsize=8)
+    panel.set_xlabel(f"{LIBRARY}: ost.match, from table to table")
     panel.set_ylabel("rows/s")
 
 

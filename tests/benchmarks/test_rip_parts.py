@@ -5,13 +5,14 @@ from __future__ import annotations
 import doctest
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.experiment import Scale, WrongAnswer
-from benchmarks.queries import Q, prices
+from benchmarks.queries import QUERIES, PatternQuery, Q, prices
 from benchmarks.records import Record
 from benchmarks.rip import answers, cost_model, library, schedule, state_figures, variants
 from benchmarks.rip.linear_query import linear_query
@@ -21,6 +22,9 @@ from benchmarks.rip.quotes import FOLDER_VARIABLE, repeated_bids
 from benchmarks.rip.run_based import sequential, slice_seconds
 from benchmarks.rip.run_figures import measure_quotes
 from benchmarks.rip.state_based import state_seconds
+
+from ostinato.runtimes import local
+from ostinato.runtimes.task.slices import run_in_slices
 
 FEW_ROWS = 25_000
 
@@ -55,8 +59,9 @@ def cases(records: list[Record], figure: str) -> list[str]:
 def test_every_part_checks_measures_and_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     assert EXPERIMENT.parts[0].figure == "answers"
-    records = [record for part in EXPERIMENT.parts for record in part.measure(Scale.SMALL)]
-    assert {record.figure for record in records} == {part.figure for part in EXPERIMENT.parts}
+    parts = [part for part in EXPERIMENT.parts if part.figure != "spark"]  # test_rip_spark.py
+    records = [record for part in parts for record in part.measure(Scale.SMALL)]
+    assert {record.figure for record in records} == {part.figure for part in parts}
     assert all(record.value > 0 for record in records if record.figure != "answers")
     for figure, variant in (("figure 8", "RB"), ("table 2", "SB+"), ("figure 14", "SB"), ("figure 15", "RB+")):
         assert any(f", {variant}, " in case for case in cases(records, figure))
@@ -112,6 +117,24 @@ def test_the_library_must_find_as_many_matches_as_the_variants() -> None:
     assert two.baseline.value == one.value
     with pytest.raises(WrongAnswer, match="figure 9, Q2, library"):
         library.measure_library("figure 9", Q["Q2"], price, right + 1)
+
+
+@pytest.mark.parametrize("query", [*QUERIES, state_figures.BALANCED], ids=lambda query: query.name)
+def test_on_two_units_the_library_matches_in_slices(query: PatternQuery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its second line would time one thread again."""
+    workers: list[int] = []
+
+    def spy(*arguments: Any) -> Any:
+        workers.append(arguments[-1].workers)
+        return run_in_slices(*arguments)
+
+    monkeypatch.setattr(local, "run_in_slices", spy)
+    monkeypatch.setattr(library, "ROUNDS", 1)
+    monkeypatch.setattr(library, "compiling_after", lambda rows: nullcontext())
+    price = prices(500)
+    records = library.measure_library("figure 9", query, price, len(sequential(linear_query(query), price).matches))
+    assert workers == [2, 2]  # checked, timed
+    assert {record.metric for record in records} == {"speed, table to table"}
 
 
 # --- the cost model and the schedule ---

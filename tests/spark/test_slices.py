@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -101,29 +105,77 @@ def test_whatever_spark_does(spark: SparkSession, adaptive: bool, sort: str) -> 
         assert found.union(found).count() == 2 * sum(expected.values())
 
 
-def test_a_task_that_fails_and_is_tried_again(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark runs it again; nothing is lost, nothing comes twice."""
-    marks = str(tmp_path)
+FAILS_ONCE = """
+import json
+import sys
+from pathlib import Path
 
-    def fails_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
+from pyspark import TaskContext
+from tests.spark.test_slices import QUERIES, prices
 
-        context = TaskContext.get()
-        assert context is not None
-        yield from batches
-        mark = Path(marks) / str(context.partitionId())
-        if not mark.exists():
-            mark.touch()
-            raise RuntimeError("a task fails")
+import ostinato as ost
+from ostinato.runtimes.spark import sliced
+from ostinato.runtimes.spark.session import local_session
 
-    clause = f"ORDER BY ts {QUERIES['skip past last row, numbered']}"
-    with in_eight_slices(spark):
-        df = spark.createDataFrame(prices()).transform(ost.match_recognize(clause))
-        try:
-            found = rows(df.mapInArrow(fails_once, df.schema))
-        except Exception:  # local mode has no second try: the whole query is asked again
-            found = rows(df.mapInArrow(fails_once, df.schema))
-    assert found == rows_in_process(clause, prices())
+folder = sys.argv[1]
+
+
+def failing_once(task):
+    # Defined inside a function, so that the class itself travels to the workers, not its name.
+    class FailsOnce(task):
+        def __call__(self, batches):
+            context = TaskContext.get()
+
+            def half():
+                everything = list(batches)
+                yield from everything[: len(everything) // 2]
+                Path(folder, f"{task.__name__} {context.partitionId()}").touch()
+                raise RuntimeError("half of the input is read")
+
+            yield from super().__call__(half() if context.attemptNumber() == 0 else batches)
+
+    return FailsOnce
+
+
+for name in ("SliceTask", "StitchTask", "NumberTask"):
+    setattr(sliced, name, failing_once(getattr(sliced, name)))
+spark = local_session(
+    **{
+        "spark.master": "local[2,4]",  # a task may fail three times before its stage does
+        "spark.sql.adaptive.enabled": False,
+        "spark.sql.shuffle.partitions": 8,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": 500,
+    }
+)
+clause = f"ORDER BY ts {QUERIES[sys.argv[2]]}"
+found = spark.createDataFrame(prices()).transform(ost.match_recognize(clause)).collect()
+Path(folder, "rows.json").write_text(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "about", ["skip past last row, numbered", "skip to next row", "no bound, conditions over the run"]
+)
+def test_tasks_that_fail_and_are_tried_again(tmp_path: Path, about: str) -> None:
+    """Every task of every stage fails halfway at its first attempt; nothing is lost, nothing comes twice."""
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", FAILS_ONCE, str(tmp_path), about],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    clause = f"ORDER BY ts {QUERIES[about]}"
+    found = json.loads((tmp_path / "rows.json").read_text())
+    assert Counter(repr(tuple(row)) for row in found) == rows_in_process(clause, prices())
+    failed = Counter(mark.name.split()[0] for mark in tmp_path.iterdir() if mark.suffix != ".json")
+    assert failed["SliceTask"] == 8
+    assert failed["StitchTask"] > 1
+    assert (failed["NumberTask"] > 1) == ("MATCH_NUMBER" in clause)
 
 
 def test_the_plan_is_lazy_and_shuffles_the_input_once(spark: SparkSession) -> None:

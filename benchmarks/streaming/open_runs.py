@@ -1,0 +1,116 @@
+"""What an open run costs: bytes of state, and time of a micro-batch that brings the same few rows beside ever more runs.
+
+Every key has one run of `A B* C` that stays open, because no C comes. Then batches of rows of other keys follow, in
+all buckets, so that each batch loads and stores the whole state.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.experiment import Scale, expect
+from benchmarks.match.events import START_US
+from benchmarks.records import Baseline, Goal, Record, Sense
+from benchmarks.streaming.streams import Ran, answered, read_files, run_stream, streaming_session, write_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OPEN_RUNS = {Scale.SMALL: (100, 1_000, 10_000), Scale.FULL: (1_000, 10_000, 100_000)}
+TIMED_BATCHES = {Scale.SMALL: 3, Scale.FULL: 9}
+ROWS_PER_RUN = 3
+PASSING_ROWS = 1_000
+CLAUSE = """
+    PARTITION BY key ORDER BY ts
+    MEASURES FIRST(price) AS first_price, LAST(price) AS last_price
+    PATTERN (A B* C) WITHIN INTERVAL '1' DAY
+    DEFINE A AS A.price = 1, B AS B.price = 2, C AS C.price = 3
+"""
+LINEAR = Goal(Sense.AT_MOST, 1.5, of_ratio=True)
+"""Of the time of an open run, at ten times as many. The room is for the machine's noise: a quadratic cost gives 10."""
+
+
+def measure_state(scale: Scale) -> list[Record]:
+    spark = streaming_session()
+    runs: dict[int, Ran] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for count in (0, *OPEN_RUNS[scale]):  # 0 first: it also warms up, and its time is taken off the others'
+            runs[count] = _run(spark, Path(folder) / str(count), count, TIMED_BATCHES[scale])
+    return records_of({count: batch_seconds(ran) for count, ran in runs.items()}, _state_bytes(runs))
+
+
+def _run(spark: SparkSession, folder: Path, open_runs: int, timed: int) -> Ran:
+    """One file of passing rows, one that opens the runs, one that moves the watermark behind them, then those timed."""
+    tables = [passing(0), opening(1, open_runs), *(passing(number) for number in range(2, 3 + timed))]
+    write_files(tables, folder / "in")
+    ran = run_stream(answered(read_files(spark, folder / "in"), CLAUSE), folder / "checkpoint")
+    found = [ran.total("rows"), ran.total("late_rows"), ran.total("matches"), ran.total("open_runs_change")]
+    rows = ROWS_PER_RUN * open_runs + PASSING_ROWS * (2 + timed)
+    expect(f"rows, late rows, matches, open runs of {open_runs:,}", found, [rows, 0, 0, open_runs])
+    _check_state(spark, folder / "checkpoint", open_runs)
+    return ran
+
+
+def _check_state(spark: SparkSession, checkpoint: Path, open_runs: int) -> None:
+    from ostinato.runtimes.spark.stream_state import state
+
+    kept = state(spark, str(checkpoint)).groupBy("rows").count().collect()
+    expect("open runs by rows", [tuple(row) for row in kept], [(ROWS_PER_RUN, open_runs)] if open_runs else [])
+
+
+def opening(second: int, keys: int) -> pa.Table:
+    """A B B of each key, within one second."""
+    numbers = np.tile(np.arange(keys), ROWS_PER_RUN)
+    return _rows("open", numbers, second, np.repeat([1.0, 2.0, 2.0], keys))
+
+
+def passing(second: int) -> pa.Table:
+    """Rows that begin nothing, of as many keys, within one second."""
+    return _rows("pass", np.arange(PASSING_ROWS), second, np.zeros(PASSING_ROWS))
+
+
+def _rows(prefix: str, numbers: np.ndarray, second: int, price: np.ndarray) -> pa.Table:
+    count = len(numbers)
+    times = START_US + 1_000_000 * second + np.arange(count) * 1_000_000 // max(count, 1)
+    return pa.table(
+        {
+            "key": pa.array([f"{prefix}{number:06d}" for number in numbers.tolist()], pa.string()),
+            "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+            "price": pa.array(price, pa.float64()),
+        }
+    )
+
+
+def batch_seconds(ran: Ran) -> float:
+    """The median of the batches behind the three that open the runs."""
+    return statistics.median(batch.seconds for batch in ran.batches[3:] if batch.rows)
+
+
+def _state_bytes(runs: dict[int, Ran]) -> dict[int, int]:
+    return {count: ran.total("state_bytes_change") for count, ran in runs.items() if count}
+
+
+def records_of(seconds: dict[int, float], state_bytes: dict[int, int]) -> list[Record]:
+    """`seconds` of a batch by the number of open runs, 0 among them."""
+    records = []
+    before: float | None = None
+    for count, size in state_bytes.items():
+        record = partial(Record, "streaming", "state", f"{count:,} open runs of {ROWS_PER_RUN} rows")
+        per_run = (seconds[count] - seconds[0]) / count
+        records += [
+            record("state of an open run", size / count, "B"),
+            record("time of a batch", seconds[count], "s", Baseline("no open runs", seconds[0])),
+        ]
+        # Where there are few, their time drowns in that of the batch: only the last step can be judged.
+        judged = count == max(state_bytes) and before is not None and before > 0
+        baseline = Baseline("at a tenth of them", before) if judged and before is not None else None
+        records.append(record("time of an open run", per_run * 1e6, "us", baseline, LINEAR if judged else None))
+        before = per_run * 1e6
+    return records

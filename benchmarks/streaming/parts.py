@@ -1,0 +1,22 @@
+"""Structured Streaming measured: throughput over a floor, what open runs cost, and why keys are packed into buckets.
+
+Every part checks the answers of its streams before it reports their times. `benchmarks.streaming.soak` is a program
+of its own, because it takes as long as it is told to.
+"""
+
+from __future__ import annotations
+
+from benchmarks.experiment import Experiment, Part
+from benchmarks.streaming.buckets import measure_buckets
+from benchmarks.streaming.open_runs import measure_state
+from benchmarks.streaming.plot import draw
+from benchmarks.streaming.throughput import measure_throughput
+
+EXPERIMENT = Experiment(
+    parts=(
+        Part("throughput", measure_throughput),
+        Part("state", measure_state),
+        Part("buckets", measure_buckets),
+    ),
+    draw=draw,
+)

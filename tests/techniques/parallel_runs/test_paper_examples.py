@@ -1,0 +1,74 @@
+"""The worked examples of the RIP paper, with one worker and with two over the smallest slices.
+
+How often predicates are evaluated (Table 1's last column) is counted by the paper's own algorithm, in
+tests/benchmarks/test_rip_variants.py.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from benchmarks.queries import Q
+
+import ostinato as ost
+
+HEAD_AND_SHOULDERS = Q["Q1"]
+"""As in Section 2, with its `>=`."""
+UP_TO_THE_HEAD = "A B* C D* E F* G"
+"""The half of it that Example 5 and Table 1 run."""
+
+
+def labelings(pattern: str, define: str, prices: list[float], max_length: int, **parallel: int) -> list[str]:
+    """All matches: the trade they start with, and the variables of their rows."""
+    clause = f"""
+        ORDER BY trade_id
+        MEASURES FIRST(trade_id) AS first, array_join(array_agg(CLASSIFIER()), ' ') AS labels
+        ALL MATCHES PATTERN ({pattern}) MAXLENGTH {max_length} DEFINE {define}"""
+    trades = pa.table({"trade_id": range(1, len(prices) + 1), "price": prices})
+    found = ost.match(clause, trades, **parallel).to_pylist()
+    return [f"{row['first']}: {row['labels']}" for row in found]
+
+
+def conditions(pattern: str) -> str:
+    """Those of Section 2 for the variables of a pattern."""
+    return ", ".join(line for line in HEAD_AND_SHOULDERS.define.split(", ") if line[0] in pattern)
+
+
+def everywhere(pattern: str, define: str, prices: list[float]) -> list[str]:
+    """The labelings, however the rows are cut: in one piece, or in slices that own from one row up to all."""
+    longest = len(prices)
+    whole = labelings(pattern, define, prices, longest, workers=1)
+    for owned in range(1, len(prices) + 1):
+        cut = labelings(pattern, define, prices, longest, workers=2, slice_rows=longest - 1 + owned)
+        assert sorted(cut) == sorted(whole), f"slices that own {owned} rows"
+    return sorted(whole)
+
+
+def test_table_1() -> None:
+    assert everywhere(UP_TO_THE_HEAD, conditions(UP_TO_THE_HEAD), [33.1, 34.0, 33.2, 35.0]) == ["1: A C E G"]
+
+
+def test_a_tie_has_two_labelings() -> None:
+    prices = [1.0, 3.0, 2.0, 5.0, 5.0, 3.0, 4.0, 0.0]
+    found = everywhere(HEAD_AND_SHOULDERS.pattern, HEAD_AND_SHOULDERS.define, prices)
+    assert found == ["1: A C E F G I K M", "1: A C E G H I K M"]
+
+
+def test_the_tie_with_the_conditions_of_the_appendix() -> None:
+    prices = [1.0, 3.0, 2.0, 5.0, 5.0, 3.0, 4.0, 0.0]
+    appendix = HEAD_AND_SHOULDERS.define.replace(">=", ">")
+    assert everywhere(HEAD_AND_SHOULDERS.pattern, appendix, prices) == ["1: A C E G H I K M"]
+
+
+@pytest.mark.parametrize("shift", range(9))
+def test_the_tie_at_every_place_of_a_slice(shift: int) -> None:
+    """Three copies behind falling prices, in slices that own eight rows: matches lie across their edges."""
+    falling = [100.0 - step for step in range(shift)]
+    prices = [*falling, *[1.0, 3.0, 2.0, 5.0, 5.0, 3.0, 4.0, 0.0] * 3]
+    define = HEAD_AND_SHOULDERS.define
+    whole = labelings(HEAD_AND_SHOULDERS.pattern, define, prices, 8, workers=1)
+    assert whole == [
+        f"{shift + 8 * copy + 1}: {labels}" for copy in range(3) for labels in ("A C E F G I K M", "A C E G H I K M")
+    ]
+    for slice_rows in (8, 9, 15):
+        assert labelings(HEAD_AND_SHOULDERS.pattern, define, prices, 8, workers=2, slice_rows=slice_rows) == whole

@@ -1,0 +1,102 @@
+"""How much two slices share, and how many rows are a slice's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostinato.automaton.nfa import build_nfa
+from ostinato.errors import QueryError
+from ostinato.language.row_pattern import parse_row_pattern
+from ostinato.techniques.parallel_runs.shared_part import SharedPart, longest_match, shared_part
+
+HOUR_US = 3_600_000_000
+
+
+def longest(pattern: str) -> int | None:
+    return longest_match(build_nfa(parse_row_pattern(pattern)))
+
+
+def shared(pattern: str, max_length: int | None = None, within_us: int | None = None) -> SharedPart:
+    return shared_part(build_nfa(parse_row_pattern(pattern)), max_length, within_us)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rows"),
+    [
+        ("A", 1),
+        ("A B C", 3),
+        ("A B? C", 3),
+        ("A | B C D", 3),
+        ("(A B){2,4} C", 9),
+        ("A{3} | B{,5}", 5),
+        ("PERMUTE(A, B C, D)", 4),
+        ("^ A B | C", 2),
+        ("A B $", 2),
+        ("{- A -} B", 2),
+        ("()", 0),
+    ],
+)
+def test_the_longest_match(pattern: str, rows: int) -> None:
+    assert longest(pattern) == rows
+
+
+@pytest.mark.parametrize("pattern", ["A*", "A+ B", "A (B C)* D", "A{3,}", "(A | B+) C", "A | B C*", "^ A+", "A+? $"])
+def test_a_loop_has_no_longest_match(pattern: str) -> None:
+    assert longest(pattern) is None
+
+
+def test_a_loop_that_only_the_first_row_can_enter_counts() -> None:
+    assert longest("^ A* B | C") is None
+
+
+@pytest.mark.parametrize(
+    ("found", "rows", "within_us"),
+    [
+        (shared("A B C"), 2, None),
+        (shared("A B* C", max_length=100), 99, None),
+        (shared("A B C", max_length=100), 2, None),  # the pattern is shorter than it may be
+        (shared("A B C", max_length=2), 1, None),
+        (shared("A B+", within_us=HOUR_US), None, HOUR_US),
+        (shared("A B+", max_length=10, within_us=HOUR_US), 9, HOUR_US),
+        (shared("A B+"), None, None),
+        (shared("A"), 0, None),
+        (shared("()"), 0, None),
+    ],
+)
+def test_what_bounds_a_match_bounds_the_shared_part(found: SharedPart, rows: int | None, within_us: int | None) -> None:
+    assert (found.rows, found.within_us) == (rows, within_us)
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (shared("A B C"), "the pattern takes at most 3 rows"),
+        (shared("A B* C", max_length=7), "MAXLENGTH 7"),
+        (shared("A B+", within_us=HOUR_US), "WITHIN bounds the time of a match"),
+        (shared("A B+"), "nothing bounds the length of a match but the rows themselves"),
+    ],
+)
+def test_the_reason(found: SharedPart, why: str) -> None:
+    assert found.why == why
+
+
+def test_rows_of_ones_own_are_n_minus_s() -> None:
+    assert shared("A B* C", max_length=100).owned(5_000) == 4_901
+    assert shared("A B C").owned(3) == 1
+    assert shared("A B+").owned(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("found", "slice_rows", "hint"),
+    [
+        (shared("A B C"), 2, "the pattern takes at most 3 rows; take at least 3 rows"),
+        (shared("A B* C", max_length=100), 99, "MAXLENGTH 100; take at least 100 rows"),
+        (shared("A B+"), 0, None),
+        (shared("A B C"), -1, None),
+    ],
+)
+def test_a_slice_without_rows_of_its_own(found: SharedPart, slice_rows: int, hint: str | None) -> None:
+    with pytest.raises(QueryError) as caught:
+        found.owned(slice_rows)
+    assert caught.value.code == "SLICE_TOO_SMALL"
+    assert caught.value.hint == hint
