@@ -35,7 +35,7 @@ class KernelRun:
         clause = parse_clause(query.clause(mode))
         plan = make_plan(bind(clause, table.column_names, case_sensitive=False))
         # The in-process runtime has no public half-way house: matching without output is only of use here.
-        self._prepared = local._LocalPlan(plan, table.schema, Settings(), Limits())
+        self._prepared = local.LocalPlan(plan, table.schema, Settings(), Limits())
         self._worker = Worker(self._prepared.typed)
         self._count = table.num_rows
         self._arrays = {name: local.one_array(table.column(name)) for name in table.column_names}

@@ -1,1 +1,1 @@
-"""Structured Streaming measured: throughput, state, the choice of buckets, and a soak. `python -m benchmarks streaming`."""
+"""Structured Streaming measured: `python -m benchmarks streaming`, and the soak beside it."""

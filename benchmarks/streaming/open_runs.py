@@ -1,4 +1,4 @@
-"""What an open run costs: bytes of state, and time of a micro-batch that brings the same few rows beside ever more runs.
+"""What an open run costs: bytes of state, and time of micro-batches that bring the same few rows beside more runs.
 
 Every key has one run of `A B* C` that stays open, because no C comes. Then batches of rows of other keys follow, in
 all buckets, so that each batch loads and stores the whole state.
@@ -41,7 +41,8 @@ def measure_state(scale: Scale) -> list[Record]:
     spark = streaming_session()
     runs: dict[int, Ran] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for count in (0, *OPEN_RUNS[scale]):  # 0 first: it also warms up, and its time is taken off the others'
+        _run(spark, Path(folder) / "warm-up", min(OPEN_RUNS[scale]), TIMED_BATCHES[scale])
+        for count in (0, *OPEN_RUNS[scale]):  # the time of a batch beside none is taken off the others'
             runs[count] = _run(spark, Path(folder) / str(count), count, TIMED_BATCHES[scale])
     return records_of({count: batch_seconds(ran) for count, ran in runs.items()}, _state_bytes(runs))
 

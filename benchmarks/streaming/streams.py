@@ -1,4 +1,4 @@
-"""Folders of files as streams, and what Spark tells of a stream that ran to its end. All parts run their streams here."""
+"""Folders of files as streams, and what Spark tells of a stream that ran to its end."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ from ostinato.matching.search import NO_TIME
 from ostinato.planning.plan import PREFIX, make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates import types as t
-from ostinato.runtimes.local import _LocalPlan, as_table, one_array
+from ostinato.runtimes.local import LocalPlan, as_table, one_array
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.stream import DECIDED, LATE, StreamOptions, StreamWorker
 from ostinato.runtimes.task.stream_checks import check_streamable
@@ -100,7 +100,7 @@ class StreamTester:
         order = plan.bound.order_by
         self._time_type = self._schema.field(order[0].column).type if order else None
         check_streamable(plan, self._time_type)
-        self._local = _LocalPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
+        self._local = LocalPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
         self.worker = StreamWorker(self._local.typed, conditions, StreamOptions(late, eager))
         self._decision_time = decision_time
@@ -222,7 +222,7 @@ class StreamTester:
     def _output(self, found: OutputRows) -> pa.Table:
         """Measures around what matching gave; of a late row only what is its own is shown."""
         bound = self._local.plan.bound
-        table = self._local._measured(found)
+        table = self._local.measured(found)
         late = found.arrays.get(LATE)
         if late is not None:
             for measure in bound.measures:

@@ -22,7 +22,7 @@ from ostinato.planning.slicing import declined_by_tasks
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.local import _LocalPlan, as_table, match_table, one_array
+from ostinato.runtimes.local import LocalPlan, as_table, match_table, one_array
 from ostinato.runtimes.task.slice_records import edge_records, edges_of, numbered_slots, renumbered
 from ostinato.runtimes.task.slice_worker import SliceWorker
 from ostinato.runtimes.task.stitcher import Stitcher
@@ -41,14 +41,14 @@ def answer(query: MatchRecognize, table: pa.Table) -> Answer:
 def answer_in_slices(query: MatchRecognize, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
     """The answer, and how many matches slices found by themselves."""
     table = as_table(table, Settings())
-    local = _LocalPlan(make_plan(bind(query, table.column_names)), table.schema, Settings(), Limits())
+    local = LocalPlan(make_plan(bind(query, table.column_names)), table.schema, Settings(), Limits())
     try:
         return _in_slices(local, table, cuts)
     except MatchError as error:
         return error.code, 0
 
 
-def _in_slices(local: _LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
+def _in_slices(local: LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
     batch = local.batch({name: one_array(table.column(name)) for name in table.column_names}, table.num_rows)
     bits = {f"__bits{i}": pa.array(mask.astype(np.int64)) for i, mask in enumerate(batch.row_masks)}
     shipped = pa.table({**batch.arrays, **bits})
@@ -67,12 +67,12 @@ def _in_slices(local: _LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Ans
     numbers = numbered_slots(local.plan)
     answers: Counter[str] = Counter()
     for number, rows in found:
-        measured = local._measured(renumbered(rows, numbers, before.get(number, 0)))
+        measured = local.measured(renumbered(rows, numbers, before.get(number, 0)))
         answers.update(map(repr, rows_of(measured)))
     return answers, alone
 
 
-def _ranges(local: _LocalPlan, batch: object, shipped: pa.Table, cuts: list[int]) -> list[pa.Table]:
+def _ranges(local: LocalPlan, batch: object, shipped: pa.Table, cuts: list[int]) -> list[pa.Table]:
     """What range partitioning would give: rows in ranges of keys and order, ties together; inside in any order."""
     bound = local.plan.bound
     columns = [*bound.partition_by, *(key.column for key in bound.order_by)]

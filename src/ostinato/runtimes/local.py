@@ -60,7 +60,7 @@ def match_table(
     """The rows that the clause gives for a pyarrow Table, a pandas DataFrame or record batches."""
     arrow = as_table(table, settings)
     plan = make_plan(bind(clause, arrow.column_names, case_sensitive=settings.case_sensitive))
-    local = _LocalPlan(plan, arrow.schema, settings, limits)
+    local = LocalPlan(plan, arrow.schema, settings, limits)
     with speaking_of(clause.text):
         return local.run(arrow, parallel)
 
@@ -130,7 +130,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
         ) from None
 
 
-class _LocalPlan:
+class LocalPlan:
     """A plan whose row expressions are evaluated here."""
 
     def __init__(self, plan: MatchPlan, schema: pa.Schema, settings: t.Settings, limits: Limits) -> None:
@@ -156,8 +156,8 @@ class _LocalPlan:
         worker = Worker(self.typed)
         columns = {name: one_array(table.column(name)) for name in table.column_names}
         if parallel.workers == 1 or declined_by_threads(self.typed):
-            return self._measured(worker.run(self.batch(columns, table.num_rows)))
-        return self._measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
+            return self.measured(worker.run(self.batch(columns, table.num_rows)))
+        return self.measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
 
     def batch(self, columns: dict[str, pa.Array], count: int) -> Batch:
         """Rows with what is evaluated for each of them before matching."""
@@ -165,7 +165,7 @@ class _LocalPlan:
         arrays = {**columns, **{name: ready.evaluate(leaf, count) for name, ready in self.inputs.items()}}
         return Batch(count, arrays, [condition.mask(leaf, count) for condition in self.row_conditions])
 
-    def _measured(self, found: OutputRows) -> pa.Table:
+    def measured(self, found: OutputRows) -> pa.Table:
         """The measures around what matching gave."""
         bound = self.plan.bound
         matched = found.arrays.get(MATCHED)

@@ -66,7 +66,8 @@ class SlotReader:
             if isinstance(node, MatchNumber):
                 return np.repeat(matches.number, matches.length)
             if node in self.typed.input_types:
-                return self.columns.vector(node).expanded(self.columns.count).take(rows.astype(np.intp))
+                values = self.columns.vector(node).expanded(self.columns.count)
+                return values.take(rows.astype(np.intp)).expanded(len(rows))  # of a single row, all matches share it
             return None
 
         found = leaf(arg)
