@@ -48,4 +48,16 @@ def compile_search(program: RunProgram, conditions: Conditions) -> Callable[...,
 def _fingerprint(program: RunProgram, conditions: Conditions) -> str:
     """What the generated code depends on: the program, and which columns hold NULLs."""
     nullable = conditions.valid_place.tobytes()
-    return hashlib.sha256(pickle.dumps(program) + nullable).hexdigest()
+    return hashlib.sha256(_pickled(id(program), program) + nullable).hexdigest()
+
+
+_programs: dict[int, tuple[RunProgram, bytes]] = {}
+
+
+def _pickled(identity: int, program: RunProgram) -> bytes:
+    """Pickling takes longer than matching a small batch: the bytes of programs in use are kept."""
+    if identity not in _programs:
+        if len(_programs) >= _MOST_KEPT:
+            _programs.clear()
+        _programs[identity] = (program, pickle.dumps(program))  # holds the program, so that its id stays its own
+    return _programs[identity][1]

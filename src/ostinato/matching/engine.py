@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from ostinato.matching.reachability import Reachable, reachable_states
 from ostinato.matching.shifts import after_last, starting_rows, without_overlap
 from ostinato.matching.spans import Spans
 from ostinato.matching.symbols import ALWAYS, Mask, symbols_of
-from ostinato.matching.tables import automaton_tables
+from ostinato.matching.tables import Automaton, automaton_tables
 from ostinato.predicates.interpreter import Conditions
 from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, OVERFLOW
 from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
@@ -36,7 +37,7 @@ _SKIPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """What to look for; nothing of the rows."""
 
@@ -51,6 +52,11 @@ class Task:
     show_timeouts: bool
     max_partial_matches: int
     needs_path: bool
+
+    @functools.cached_property
+    def automaton(self) -> Automaton:
+        """The arrays that kernels read; made once, however many batches there are."""
+        return automaton_tables(self.nfa, self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,7 @@ def match_by_search(
     over_run: OverRun | None = None,
 ) -> Searched:
     """Matches of any pattern. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions that read the run."""
-    automaton = automaton_tables(task.nfa, task.variables)
+    automaton = task.automaton
     spans = rows.spans
     check_longest(task, rows.key_at)
     symbols = symbols_of(masks, mask_of_state, int(rows.key_at[-1]))

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END
+from ostinato.automaton.nfa import ACCEPT
 from ostinato.kernel_cache import inline_kernel, kernel
-from ostinato.matching.tables import BITS, Automaton, words
+from ostinato.matching.tables import Automaton, words
 
 AT_END = 0
 """The number of the set after the last row of a finished partition."""
@@ -49,7 +49,7 @@ def reachable_states(
     symbols = len(allowed)
     capacity = 64
     sets, leads, table, buckets = _empty_sets(capacity, symbols, words(states))
-    leads[AT_END] = _completing(automaton, states)
+    leads[AT_END] = automaton.completing
     leads[AT_OPEN_END] = ~np.uint64(0)
     set_of_row = np.empty(len(symbol_of_row), np.int32)
     progress = np.array([len(first), -1, 2], np.int64)  # keys left, row to do next in the last of them, sets
@@ -90,16 +90,6 @@ def _grown(
         new_table[: len(table)] = table
     _fill_buckets(new_sets, used, new_buckets)
     return new_sets, new_leads, new_table, new_buckets
-
-
-def _completing(automaton: Automaton, states: int) -> NDArray[np.uint64]:
-    """The states after which a match may end, at the end of the partition."""
-    row = np.zeros(words(states), np.uint64)
-    for state in range(states):
-        choices = automaton.choices[automaton.choice_at[state] : automaton.choice_at[state + 1]]
-        if (choices == ACCEPT).any() or (choices == ACCEPT_AT_END).any():
-            row[state // BITS] |= np.uint64(1) << np.uint64(state % BITS)
-    return row
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.automaton.nfa import Nfa
+from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 
 BITS = 64
 
@@ -23,6 +23,8 @@ class Automaton(NamedTuple):
     choices: NDArray[np.int32]
     label: NDArray[np.int32]
     """The number of the variable that each state matches."""
+    completing: NDArray[np.uint64]
+    """The states (bits) after which a match may end at the end of the partition."""
 
 
 def automaton_tables(nfa: Nfa, variables: tuple[str, ...]) -> Automaton:
@@ -32,7 +34,8 @@ def automaton_tables(nfa: Nfa, variables: tuple[str, ...]) -> Automaton:
     np.cumsum([len(choices) for choices in lists], out=choice_at[1:])
     choices = np.fromiter((choice for some in lists for choice in some), np.int32, count=int(choice_at[-1]))
     label = np.fromiter((number[state.variable] for state in nfa.states), np.int32, count=len(nfa.states))
-    return Automaton(choice_at, choices, label)
+    ends = [any(choice in (ACCEPT, ACCEPT_AT_END) for choice in state.choices) for state in nfa.states]
+    return Automaton(choice_at, choices, label, pack_bits(np.array([ends], np.bool_))[0])
 
 
 def words(count: int) -> int:

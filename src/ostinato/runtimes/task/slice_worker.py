@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.matching.spans import Spans
-from ostinato.matching.tables import automaton_tables
 from ostinato.planning.slicing import slicing_of
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.match_recognize import Output
@@ -69,7 +68,7 @@ class SliceWorker:
         self.before, self.after = max(margins.before, 1), margins.after
         output = typed.plan.bound.clause.output
         self.kind = kind_of(self.worker.task, shows_unmatched=output is Output.ALL_ROWS_WITH_UNMATCHED)
-        self._automaton = automaton_tables(self.worker.task.nfa, self.worker.task.variables)
+        self._automaton = self.worker.task.automaton
 
     def run(self, table: pa.Table, number: int) -> SliceOutcome:
         """`number` is the slice's place among all."""
