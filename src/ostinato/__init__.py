@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ostinato.runtimes.local import match
     from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
+    from ostinato.runtimes.spark.stream_finish import finish
+    from ostinato.runtimes.spark.stream_metrics import stream_metrics
+    from ostinato.runtimes.spark.stream_state import state
 
 __version__ = "0.1.0"
 
@@ -38,6 +41,9 @@ _HOMES = {
     "match": "ostinato.runtimes.local",
     "match_recognize": "ostinato.runtimes.spark.clause",
     "sql": "ostinato.runtimes.spark.statement",
+    "finish": "ostinato.runtimes.spark.stream_finish",
+    "state": "ostinato.runtimes.spark.stream_state",
+    "stream_metrics": "ostinato.runtimes.spark.stream_metrics",
 }
 """Where the public names live. They are loaded when first used: the core needs no pyspark, errors no numba."""
 
@@ -63,9 +69,12 @@ __all__ = [
     "QueryError",
     "__version__",
     "explain",
+    "finish",
     "match",
     "match_recognize",
     "pattern",
     "sql",
+    "state",
+    "stream_metrics",
     "unwrap",
 ]
