@@ -41,7 +41,7 @@ def measure_state(scale: Scale) -> list[Record]:
     spark = streaming_session()
     runs: dict[int, Ran] = {}
     with tempfile.TemporaryDirectory() as folder:
-        _run(spark, Path(folder) / "warm-up", min(OPEN_RUNS[scale]), TIMED_BATCHES[scale])
+        _run(spark, Path(folder) / "warm-up", min(OPEN_RUNS[scale]), 1)
         for count in (0, *OPEN_RUNS[scale]):  # the time of a batch beside none is taken off the others'
             runs[count] = _run(spark, Path(folder) / str(count), count, TIMED_BATCHES[scale])
     return records_of({count: batch_seconds(ran) for count, ran in runs.items()}, _state_bytes(runs))

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import ostinato as ost
+from ostinato.runtimes.spark.stream_metrics import observed_counts
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -103,4 +104,4 @@ class Source:
     def count(self, name: str) -> int:
         """The sum of one of the observed counts over all batches and clauses."""
         observed = (row for batch in self.progress for row in batch.observedMetrics.values())
-        return sum(row[name] or 0 for row in observed)
+        return sum(observed_counts(row)[name] for row in observed)

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -45,6 +45,14 @@ _OF_COUNT = {
 }
 
 
+def observed_counts(row: Row) -> dict[str, int]:
+    """What the buckets reported of one batch. NULL, where no bucket had anything to do, is 0."""
+    values = row.asDict()
+    if "schema" in values:  # Connect gives the row as it was sent: its values, and a schema beside them
+        values = dict(zip((part["name"] for part in values["schema"]["fields"]), values["values"], strict=True))
+    return {count: values[count] or 0 for count in COUNTS}
+
+
 @dataclass(slots=True)
 class QueryMetrics:
     """What is known of one running query. Names are those of `_HELP`, without the prefix."""
@@ -64,8 +72,8 @@ class QueryMetrics:
             if prefix != OBSERVED:
                 continue
             counts = self.of_clause.setdefault(rest.partition("-")[0], dict.fromkeys(_OF_COUNT.values(), 0))
-            for count in COUNTS:
-                counts[_OF_COUNT[count]] += row[count] or 0  # NULL: no bucket had anything to do
+            for count, value in observed_counts(row).items():
+                counts[_OF_COUNT[count]] += value
         self._take_event_time(progress["eventTime"], _moment(progress["timestamp"]))
 
     def _take_event_time(self, event_time: Mapping[str, str], now: datetime) -> None:

@@ -75,8 +75,9 @@ class SliceWorker:
         worker = self.worker
         batch = batch_of(table, self.conditions)
         ordered = worker.order(batch, sorts_keys=True)
-        table = table if ordered.rows is None else table.take(pa.array(ordered.rows))
-        window = worker.window(batch.in_order(ordered), ordered._replace(rows=None))
+        in_order = batch.in_order(ordered)
+        table = pa.table(in_order.arrays)
+        window = worker.window(in_order, ordered._replace(rows=None))
         key_at = ordered.key_at
         takeover = self._takeover(window, int(key_at[1]), is_open=len(key_at) == 2)
         spans = self._spans(window, key_at, takeover)
