@@ -25,7 +25,8 @@ FASTER = Goal(Sense.BELOW, 1.0, of_ratio=True)
 
 
 def measure_buckets(scale: Scale) -> list[Record]:
-    from benchmarks.streaming.grouping import DEFAULT_BUCKETS, by_bucket, by_key
+    from benchmarks.streaming.grouping import by_bucket, by_key
+    from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
 
     spark = streaming_session()
     events = keyed_events(ROWS[scale], ROWS[scale])

@@ -101,17 +101,19 @@ def _state_bytes(runs: dict[int, Ran]) -> dict[int, int]:
 def records_of(seconds: dict[int, float], state_bytes: dict[int, int]) -> list[Record]:
     """`seconds` of a batch by the number of open runs, 0 among them."""
     records = []
-    before: float | None = None
     for count, size in state_bytes.items():
         record = partial(Record, "streaming", "state", f"{count:,} open runs of {ROWS_PER_RUN} rows")
-        per_run = (seconds[count] - seconds[0]) / count
         records += [
             record("state of an open run", size / count, "B"),
             record("time of a batch", seconds[count], "s", Baseline("no open runs", seconds[0])),
         ]
-        # Where there are few, their time drowns in that of the batch: only the last step can be judged.
-        judged = count == max(state_bytes) and before is not None and before > 0
-        baseline = Baseline("at a tenth of them", before) if judged and before is not None else None
-        records.append(record("time of an open run", per_run * 1e6, "us", baseline, LINEAR if judged else None))
-        before = per_run * 1e6
-    return records
+    return [*records, _growth(seconds, *sorted(state_bytes)[-2:])]
+
+
+def _growth(seconds: dict[int, float], fewer: int, more: int) -> Record:
+    """The time of an open run among many, over that among a tenth of them. Among few it drowns in that of the batch."""
+    among_fewer, among_more = (1e6 * (seconds[count] - seconds[0]) / count for count in (fewer, more))
+    record = partial(Record, "streaming", "state", f"{more:,} open runs over {fewer:,}", "time of an open run")
+    if among_fewer <= 0 or among_more <= 0:
+        return record(among_more, "us", notes=("not above the noise of a batch without open runs: not judged",))
+    return record(among_more, "us", Baseline(f"among {fewer:,}", among_fewer), LINEAR)

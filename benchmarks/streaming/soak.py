@@ -24,7 +24,7 @@ from benchmarks.streaming.streams import TIME, Batch, answered, batch_of, stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 SAMPLE_SECONDS = 10.0
 CLAUSE = """

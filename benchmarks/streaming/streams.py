@@ -18,7 +18,7 @@ from benchmarks.match import sparks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import DataStreamWriter
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 TIME = "ts"
 OLDEST_FILE_S = 1_700_000_000

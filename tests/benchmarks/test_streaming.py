@@ -113,19 +113,23 @@ def test_batches_that_open_the_runs_are_not_timed() -> None:
     assert open_runs.batch_seconds(Ran(0, tuple(batches))) == 2
 
 
-def judged_growth(at_100: float) -> Record:
-    seconds = {0: 1.0, 1: 1.1, 10: 2.0, 100: at_100}
-    records = open_runs.records_of(seconds, {1: 500, 10: 2_000, 100: 10_000})
+def growth(at_100: float, at_10: float = 2.0) -> Record:
+    records = open_runs.records_of({0: 1.0, 1: 1.1, 10: at_10, 100: at_100}, {1: 500, 10: 2_000, 100: 10_000})
     assert [record.value for record in records if record.unit == "B"] == [500, 200, 100]
-    with_goal = [record for record in records if record.goal is not None]
-    assert len(with_goal) == 1
-    return with_goal[0]
+    assert [record.goal for record in records[:-1]] == [None] * 6
+    return records[-1]
 
 
 def test_linear_growth_meets_the_goal_and_quadratic_growth_does_not() -> None:
-    assert judged_growth(11.0).ratio == pytest.approx(1.0)
-    assert judged_growth(11.0).met is True
-    assert judged_growth(101.0).met is False
+    assert growth(11.0).ratio == pytest.approx(1.0)
+    assert growth(11.0).met is True
+    assert growth(101.0).met is False
+
+
+@pytest.mark.parametrize(("at_100", "at_10"), [(11.0, 0.9), (0.9, 2.0)])
+def test_growth_that_drowns_in_noise_is_not_judged(at_100: float, at_10: float) -> None:
+    assert growth(at_100, at_10).met is None
+    assert "not judged" in growth(at_100, at_10).notes[0]
 
 
 # --- soak ---
@@ -240,7 +244,7 @@ def test_a_line_says_what_matters() -> None:
 def test_pictures_are_drawn_of_what_was_measured(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     time = Record("streaming", "throughput", "Q1, 9 rows", "time", 2.0, "s", Baseline("i", 1.9), throughput.GOAL)
-    state = open_runs.records_of({0: 1.0, 10: 2.0}, {10: 300})
+    state = open_runs.records_of({0: 1.0, 1: 1.1, 10: 2.0}, {1: 50, 10: 300})
     assert [path.name for path in draw([time], tmp_path)] == ["streaming-throughput.png"]
     assert [path.name for path in draw([time, *state], tmp_path)] == ["streaming-throughput.png", "streaming-state.png"]
     soak_samples.draw([sample(10.0), sample(20.0)], tmp_path / "soak.png")

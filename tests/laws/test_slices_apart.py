@@ -117,14 +117,14 @@ def test_match_modes(text: str, table: pa.Table, cuts: list[int]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=700)
 @given(clauses(), tables(most_rows=24), CUTS)
 def test_preferred_matches_deeply(text: str, table: pa.Table, cuts: list[int]) -> None:
     check(text, table, cuts)
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=700)
 @given(clauses(modes=True), tables(most_rows=20), CUTS)
 def test_match_modes_deeply(text: str, table: pa.Table, cuts: list[int]) -> None:
     check(text, table, cuts)

@@ -61,14 +61,14 @@ def test_match_modes(text: str, table: pa.Table, more: int, workers: int) -> Non
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=600)
 @given(clauses(), tables(most_rows=24), st.integers(0, 5), st.integers(2, 3))
 def test_preferred_matches_deeply(text: str, table: pa.Table, more: int, workers: int) -> None:
     check(text, table, more, workers)
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=600)
 @given(clauses(modes=True), tables(most_rows=16), st.integers(0, 5), st.integers(2, 3))
 def test_match_modes_deeply(text: str, table: pa.Table, more: int, workers: int) -> None:
     check(text, table, more, workers)
