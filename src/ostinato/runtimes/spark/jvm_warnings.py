@@ -22,6 +22,7 @@ _KNOWN = (
     b"WARNING: Please consider reporting this to the maintainers of ",
     b"WARNING: Use --enable-native-access=ALL-UNNAMED",
     b"WARNING: Restricted methods will be blocked in a future release",
+    b"Streaming TransformWithStateInPandas Python worker",  # printed by PySpark itself whenever a stream starts
 )
 
 
