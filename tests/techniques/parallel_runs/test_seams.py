@@ -115,3 +115,8 @@ def test_the_rows_that_neighbours_need() -> None:
     assert (ready.head_end(after=0), ready.head_end(after=3), ready.head_end(after=9)) == (4, 7, 10)
     assert (ready.tail_first(before=1), ready.tail_first(before=20)) == (7, 0)
     assert (deaf(0).head_end(after=1), deaf(0).tail_first(before=1)) == (10, 0)
+
+
+def test_a_seam_ends_where_its_runs_are_dead() -> None:
+    found = seams(part(0, 0, 0, 8, begins=True), part(1, 2, 4, ROWS), part(2, 1, 3, ROWS))
+    assert [region.pieces for region in found] == [(Piece(0, 7, 10), Piece(1, 0, 4)), (Piece(1, 9, 10), Piece(2, 0, 3))]
