@@ -22,7 +22,8 @@ _KNOWN = (
     b"WARNING: Please consider reporting this to the maintainers of ",
     b"WARNING: Use --enable-native-access=ALL-UNNAMED",
     b"WARNING: Restricted methods will be blocked in a future release",
-    b"Streaming TransformWithStateInPandas Python worker",  # printed by PySpark itself whenever a stream starts
+    b"Starting Streaming TransformWithState",  # PySpark's own remarks, whenever a stream starts
+    b"Streaming TransformWithState",
 )
 
 

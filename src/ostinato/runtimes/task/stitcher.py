@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import group_numbers
+from ostinato.events.ordering import Ordered, group_numbers
 from ostinato.matching.spans import Spans
 from ostinato.planning.slicing import slicing_of
 from ostinato.planning.typed import TypedPlan
@@ -40,14 +40,24 @@ class Stitcher:
     def run(self, edges: Sequence[Edge]) -> Iterator[Stitched]:
         """`edges` of all slices, those of one slice in the order of its rows."""
         edges = sorted(edges, key=lambda edge: edge.part.slice)
+        self._check_order(edges)
         for of_key in self._by_key(edges):
             yield from self._key(of_key)
+
+    def _check_order(self, edges: Sequence[Edge]) -> None:
+        """Ranges must follow one another as slices do; otherwise rows would be matched in a wrong order."""
+        ends = [rows for edge in edges for rows in (_first(edge), _last(edge))]
+        ordered = (
+            None if not ends else self.worker.order(batch_of(pa.concat_tables(ends), self.conditions), sorts_keys=True)
+        )
+        if ordered is not None and ordered.rows is not None and (np.diff(ordered.rows) < 0).any():
+            raise MatchError("SLICES_OUT_OF_ORDER", "rows of neighbouring slices overlap in their order")
 
     def _by_key(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
         """Parts of one key follow one another."""
         if not edges:
             return
-        firsts = pa.concat_tables([(edge.head if len(edge.head) else edge.tail).slice(0, 1) for edge in edges])
+        firsts = pa.concat_tables([_first(edge) for edge in edges])
         keys = [one_array(firsts.column(name)) for name in self.worker.bound.partition_by]
         changes = np.flatnonzero(np.diff(group_numbers(len(edges), keys))) + 1
         # A part that begins its key never goes on with the one before, which ended the same slice's first key.
@@ -70,10 +80,7 @@ class Stitcher:
     def _region(self, edges: Sequence[Edge], region: Region, number: int) -> tuple[OutputRows, int]:
         table = pa.concat_tables([_rows(edges[piece.part], piece) for piece in region.pieces])
         batch = batch_of(table, self.conditions)
-        ordered = self.worker.order(batch)
-        if len(ordered.key_at) != 2 or not _in_order(ordered.rows):
-            raise MatchError("SLICES_OUT_OF_ORDER", "rows of neighbouring slices overlap in their order")
-        window = self.worker.window(batch, ordered._replace(rows=None))
+        window = self.worker.window(batch, Ordered(None, np.array([0, len(table)], np.int64)))
         # Nothing leads beyond the region. Shifts only count rows, they would wait for more; the search must know that
         # the key goes on, for `$`.
         is_open = region.is_open and self.worker.plan.sequence is None
@@ -99,5 +106,10 @@ def _rows(edge: Edge, piece: Piece) -> pa.Table:
     return edge.tail.slice(piece.first - (edge.part.rows - len(edge.tail)), piece.end - piece.first)
 
 
-def _in_order(rows: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> bool:
-    return rows is None or bool((np.diff(rows) > 0).all())
+def _first(edge: Edge) -> pa.Table:
+    return (edge.head if len(edge.head) else edge.tail).slice(0, 1)
+
+
+def _last(edge: Edge) -> pa.Table:
+    rows = edge.tail if len(edge.tail) else edge.head
+    return rows.slice(len(rows) - 1)

@@ -37,7 +37,9 @@ def shared_part(nfa: Nfa, max_length: int | None, within_us: int | None) -> Shar
     if max_length is not None and (longest is None or max_length < longest):
         return SharedPart(max(max_length - 1, 0), within_us, f"MAXLENGTH {max_length}")
     if longest is not None:
-        return SharedPart(max(longest - 1, 0), within_us, f"the pattern takes at most {longest} rows")
+        return SharedPart(
+            max(longest - 1, 0), within_us, f"the pattern takes at most {longest} row{'s' if longest != 1 else ''}"
+        )
     if within_us is not None:
         return SharedPart(None, within_us, "WITHIN bounds the time of a match")
     return SharedPart(None, None, "nothing bounds the length of a match but the rows themselves")
