@@ -15,7 +15,7 @@ from ostinato.matching.engine import Searched
 from ostinato.planning.slicing import slicing_of
 from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
 from ostinato.techniques.parallel_runs.in_process import SlicedSearch
-from ostinato.techniques.parallel_runs.slices import View, cut, rows_per_slice
+from ostinato.techniques.parallel_runs.slices import Slice, View, cut, rows_per_slice
 
 Columns = dict[str, pa.Array]
 
@@ -43,7 +43,7 @@ def run_in_slices(
     owned = rows_per_slice(count, parallel.workers)
     if parallel.slice_rows is not None:
         owned = slicing.shared.owned(parallel.slice_rows)
-    batch = _evaluated(batch_of, columns, count, parallel.workers)
+    batch = _evaluated(batch_of, columns, count, len(worker.plan.row_conditions), parallel.workers)
     ordered = worker.order(batch)
     window = worker.window(batch.in_order(ordered), ordered._replace(rows=None))
 
@@ -56,21 +56,26 @@ def run_in_slices(
     return worker.output(sliced.matches(cut(count, owned), parallel.workers), window)
 
 
-def _evaluated(batch_of: Callable[[Columns, int], Batch], columns: Columns, count: int, workers: int) -> Batch:
+def _evaluated(
+    batch_of: Callable[[Columns, int], Batch], columns: Columns, count: int, conditions: int, workers: int
+) -> Batch:
     """The batch, evaluated by all workers: each takes a share of the rows as they arrived."""
     shares = cut(count, max(-(-count // workers), 1))
     if len(shares) < 2:
         return batch_of(columns, count)
+    masks = [np.empty(count, np.bool_) for _ in range(conditions)]
 
-    def evaluate(first: int, end: int) -> Batch:
-        return batch_of({name: array.slice(first, end - first) for name, array in columns.items()}, end - first)
+    def evaluate(share: Slice) -> Batch:
+        rows = share.end - share.first
+        part = batch_of({name: array.slice(share.first, rows) for name, array in columns.items()}, rows)
+        for mask, found in zip(masks, part.row_masks, strict=True):
+            mask[share.first : share.end] = found
+        return part
 
     with ThreadPoolExecutor(workers) as pool:
-        parts = list(pool.map(evaluate, *zip(*shares, strict=True)))
-    computed = {
-        name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in parts[0].arrays.keys() - columns
-    }
-    masks = [np.concatenate(masks) for masks in zip(*(part.row_masks for part in parts), strict=True)]
+        parts = list(pool.map(evaluate, shares))
+    names = parts[0].arrays.keys() - columns
+    computed = {name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in names}
     return Batch(count, {**columns, **computed}, masks)
 
 
