@@ -205,7 +205,10 @@ class StreamTester:
                     f"the stream has no column '{name}'",
                     hint=did_you_mean(name, self._schema.names),
                 )
-        return pa.Table.from_pylist(plain, schema=self._schema)
+        try:
+            return pa.Table.from_pylist(plain, schema=self._schema)
+        except (pa.ArrowException, TypeError) as error:
+            raise QueryError("NOT_A_TABLE", f"a value doesn't fit the type of its column: {error}") from None
 
     def _shipped(self, table: pa.Table) -> pa.Table:
         """The columns that a Spark plan would ship: keys, order, inputs, and a column for each row condition."""
