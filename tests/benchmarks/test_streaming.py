@@ -216,6 +216,7 @@ class Query:
 
 
 def test_a_follower_counts_each_batch_once() -> None:
+    pytest.importorskip("psutil")
     query = Query()
     follower = soak.Follower(query)  # type: ignore[arg-type]
     assert follower.sample(0.0) is None
