@@ -56,7 +56,7 @@ import pyarrow.compute as pc
 from ostinato.errors import QueryError, did_you_mean, speaking_of
 from ostinato.language.binding import bind
 from ostinato.matching.search import NO_TIME
-from ostinato.planning.plan import PREFIX, make_plan
+from ostinato.planning.plan import MATCHED, PREFIX, make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates import types as t
 from ostinato.runtimes.local import LocalPlan, as_table, one_array
@@ -224,14 +224,14 @@ class StreamTester:
 
     def _output(self, found: OutputRows) -> pa.Table:
         """Measures around what matching gave; of a late row only what is its own is shown."""
-        bound = self._local.plan.bound
-        table = self._local.measured(found)
         late = found.arrays.get(LATE)
-        if late is not None:
-            for measure in bound.measures:
-                place = table.column_names.index(measure.name)
-                values = pc.if_else(late, pa.scalar(None, table.column(place).type), table.column(place))
-                table = table.set_column(place, measure.name, values)
+        if late is not None:  # late rows are shown as unmatched ones are
+            on_time = pc.invert(late)
+            matched = found.arrays.get(MATCHED)
+            found = OutputRows(
+                found.count, {**found.arrays, MATCHED: on_time if matched is None else pc.and_(matched, on_time)}
+            )
+        table = self._local.measured(found)
         table = self._asked.select(table, self._settings)
         further = {} if late is None else {"late": late}
         if self._decision_time is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +24,7 @@ from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.local import LocalPlan, as_table, match_table, one_array
+from ostinato.runtimes.task import slice_worker
 from ostinato.runtimes.task.slice_records import edge_records, edges_of, numbered_slots, renumbered
 from ostinato.runtimes.task.slice_worker import SliceWorker
 from ostinato.runtimes.task.stitcher import Stitcher
@@ -67,7 +69,8 @@ def _in_slices(local: LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answ
     numbers = numbered_slots(local.plan)
     answers: Counter[str] = Counter()
     for number, rows in found:
-        measured = local.measured(renumbered(rows, numbers, before.get(number, 0)))
+        offsets = pa.array(np.full(rows.count, before.get(number, 0)))
+        measured = local.measured(OutputRows(rows.count, renumbered(rows.arrays, numbers, offsets)))
         answers.update(map(repr, rows_of(measured)))
     return answers, alone
 
@@ -101,6 +104,14 @@ def check(text: str, table: pa.Table, cuts: list[int]) -> None:
         assert isinstance(found, str), f"{text}\n{cuts}\n{table.to_pylist()}"
     else:
         assert found == whole, f"{text}\n{cuts}\n{table.to_pylist()}"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_looks() -> Iterator[None]:
+    """So few rows at a time that small tables need several looks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slice_worker, "_FIRST_LOOK", 2)
+        yield
 
 
 CUTS = st.lists(st.integers(0, 24), max_size=4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
@@ -15,6 +17,16 @@ from ostinato.language.match_recognize import parse_clause
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.local import match_table
 from ostinato.runtimes.task.slices import Parallel
+from ostinato.techniques.parallel_runs import in_process
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_looks() -> Iterator[None]:
+    """So few rows at a time that small tables need several looks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(in_process, "_FIRST_LOOK", 2)
+        patch.setattr(in_process, "_FIRST_REPEAT", 1)
+        yield
 
 
 def answer(query: MatchRecognize, table: pa.Table, parallel: Parallel) -> list[str] | str:

@@ -37,7 +37,7 @@ def sliced_steps(plan: MatchPlan) -> list[str] | None:
     """The steps of a Spark plan that always cuts into ranges; None where keys or a reason forbid it."""
     if plan.bound.partition_by or declined_by_tasks(plan) is not None:
         return None
-    steps = [f"ranges of {_order(plan)}", "[sort]", "mapInArrow (match a slice)"]
+    steps = [f"ranges of {_order(plan)}", "mapInArrow (order and match a slice)"]
     steps += ["repartition results and edges", "mapInArrow (stitch the edges in one task)"]
     if any(isinstance(slot, MatchNumber) for slot in plan.slots):
         steps += ["repartition by slice", "mapInArrow (numbers go on)"]

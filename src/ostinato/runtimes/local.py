@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ostinato.errors import MatchError, QueryError, speaking_of
 from ostinato.language.binding import bind
@@ -171,11 +171,20 @@ class LocalPlan:
         matched = found.arrays.get(MATCHED)
         result = {name: found.arrays[name] for name in self.plan.shown}
         for measure, ready in zip(bound.measures, self.outer, strict=True):
-            values = ready.evaluate(_column_values(found.arrays), found.count)
             result[measure.name] = (
-                values if matched is None else pc.if_else(matched, values, pa.scalar(None, values.type))
+                ready.evaluate(_column_values(found.arrays), found.count)
+                if matched is None
+                else _where_matched(ready, found, matched)
             )
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
+
+
+def _where_matched(measure: Prepared, found: OutputRows, matched: pa.Array) -> pa.Array:
+    """The measure for rows of matches, NULL for others; it isn't evaluated for those, where it may fail."""
+    inside = np.asarray(matched)
+    arrays = {name: array.filter(matched) for name, array in found.arrays.items()}
+    values = measure.evaluate(_column_values(arrays), int(inside.sum()))
+    return values.take(pa.array(np.cumsum(inside) - 1, mask=~inside))
 
 
 def _column_types(types: dict[str, pa.DataType]) -> Any:

@@ -193,7 +193,7 @@ def test_the_decision_time_is_later_than_the_watermark_before() -> None:
     def decided(given: list[dict[str, Any]]) -> list[int]:
         return [row["decided"].microsecond for row in given]
 
-    assert decided(tester.feed(rows("AB", 1), watermark=4)) == [4]
+    assert decided(tester.feed(rows("AB", 1), watermark=4)) == [5]
     assert decided(tester.feed(rows("C", 3), watermark=4)) == [5]  # a late row: the watermark has not moved
     assert decided(tester.feed(rows("AB", 8), watermark=6)) == []
     assert decided(tester.finish()) == [9]

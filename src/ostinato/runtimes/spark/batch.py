@@ -54,12 +54,11 @@ def match_batch(query: SparkQuery, options: BatchOptions) -> DataFrame:
             OstinatoWarning,
             stacklevel=4,
         )
-    by_spark = _sorts_by_spark(query, options)
     is_cut = options.skew == "slice" or not query.bound.partition_by
     if is_cut and declined_by_tasks(query.plan) is None:
-        found = matched_in_slices(query, sorted_by_spark=by_spark)
+        found = matched_in_slices(query)
     else:
-        found = _matched_by_key(query, sorted_by_spark=by_spark)
+        found = _matched_by_key(query, sorted_by_spark=_sorts_by_spark(query, options))
     return query.measured(found.where(RAISES))
 
 

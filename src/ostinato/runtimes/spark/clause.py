@@ -67,6 +67,12 @@ def match_dataframe(
     """The clause's rows as a DataFrame, streaming if the input is; nothing runs yet."""
     asked = plan_query(query, df, options.limits, settings or session_settings(df))
     if df.isStreaming:
+        if options.batch != BatchOptions():
+            raise QueryError(
+                "INVALID_OPTION",
+                "sort, memory_budget and skew are for batch DataFrames",
+                hint="this DataFrame is a stream: leave them out",
+            )
         return match_stream(asked, options.stream)
     if not options.stream.is_default:
         raise QueryError(

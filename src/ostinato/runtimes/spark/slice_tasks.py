@@ -7,12 +7,11 @@ results. TARGET says which rows have to meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from ostinato.errors import OstinatoError
@@ -106,8 +105,9 @@ class NumberTask:
         return any(isinstance(slot, MatchNumber) for slot in plan.slots)
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.slice_records import numbered_slots
+        from ostinato.runtimes.task.slice_records import numbered_slots, renumbered
 
+        slots = numbered_slots(self.plan)
         numbers: dict[int, int] = {}
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
@@ -116,17 +116,10 @@ class NumberTask:
                 numbers[number] = int(before)
             waiting.append(batch.filter(batch.column(RECORD).is_null()))
         for batch in waiting:
-            yield _renumbered(batch, numbered_slots(self.plan), numbers)
-
-
-def _renumbered(batch: pa.RecordBatch, slots: Iterable[str], numbers: dict[int, int]) -> pa.RecordBatch:
-    """Each row's numbers with those of the matches before its slice added."""
-    slices = batch.column(SLICE).to_pylist()
-    before = pa.array([0 if number is None else numbers.get(number, 0) for number in slices], pa.int64())
-    arrays = {name: batch.column(name) for name in batch.schema.names}
-    for name in slots:
-        arrays[name] = pc.add(arrays[name], before)
-    return pa.RecordBatch.from_arrays(list(arrays.values()), schema=batch.schema)
+            slices = batch.column(SLICE).to_pylist()
+            before = pa.array([0 if number is None else numbers.get(number, 0) for number in slices], pa.int64())
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield pa.RecordBatch.from_arrays(list(renumbered(columns, slots, before).values()), schema=batch.schema)
 
 
 def _results(found: OutputRows, output: pa.Schema, target: int, number: int | None) -> Batches:

@@ -19,12 +19,9 @@ from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
 
 
-def matched_in_slices(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
-    """The rows that matching gives, with the errors that it met."""
-    order = query.sort_order()
-    df = query.projected().repartitionByRange(*order)
-    if sorted_by_spark:
-        df = df.sortWithinPartitions(*order)
+def matched_in_slices(query: SparkQuery) -> DataFrame:
+    """The rows that matching gives, with the errors that it met. Tasks hold their slice and order it themselves."""
+    df = query.projected().repartitionByRange(*query.sort_order())
     found = query.worker_schema()
     travelling = s.StructType(
         [

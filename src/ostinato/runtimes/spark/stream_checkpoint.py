@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -86,7 +86,8 @@ def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None)
 def check_session(spark: SparkSession, definition: StreamDefinition) -> None:
     """Measures are computed by the session that asks: it must have the rules that the stream had."""
     now, then = session_settings(spark.range(0)), definition.settings
-    if now != then:
+    # The clause is kept in our own writing, which double quotes don't matter to.
+    if replace(now, double_quoted_identifiers=then.double_quoted_identifiers) != then:
         raise QueryError(
             "SETTINGS_DIFFER",
             f"the stream ran with ANSI mode {_on(then.ansi)}, time zone {then.timezone} and case-sensitive names"

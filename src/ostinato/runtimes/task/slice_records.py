@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from ostinato.planning.plan import MatchPlan, slot_name
 from ostinato.query.expressions import MatchNumber
 from ostinato.runtimes.task.slice_worker import Edge
-from ostinato.runtimes.task.worker import OutputRows
 from ostinato.techniques.parallel_runs.seams import Part
 
 _ROWS_PER_RECORD = 1 << 18
@@ -66,9 +65,6 @@ def numbered_slots(plan: MatchPlan) -> list[str]:
     return [slot_name(i) for i, slot in enumerate(plan.slots) if isinstance(slot, MatchNumber)]
 
 
-def renumbered(found: OutputRows, slots: Sequence[str], before: int) -> OutputRows:
-    """The rows with so many matches before theirs."""
-    if not before:
-        return found
-    changed = {name: pc.add(found.arrays[name], pa.scalar(before, pa.int64())) for name in slots}
-    return OutputRows(found.count, {**found.arrays, **changed})
+def renumbered(columns: Mapping[str, pa.Array], slots: Sequence[str], before: pa.Array) -> dict[str, pa.Array]:
+    """The columns with match numbers that count `before[i]` more matches in row i."""
+    return {name: pc.add(array, before) if name in slots else array for name, array in columns.items()}

@@ -33,7 +33,7 @@ from ostinato.runtimes.task.stream_state import (
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
 
 DECIDED = f"{PREFIX}decided"
-"""The output column with the moment at which the row could be known: later than the watermark of the step before."""
+"""The output column with the moment at which the row could be known: later than the watermark of the step."""
 LATE = f"{PREFIX}late"
 """The output column that marks late rows, where they are shown."""
 
@@ -103,8 +103,9 @@ class StreamWorker:
             open_rows = state.open_rows if found is None else segments_of(left.open_rows)
             header = header_bytes(left.keys, intake.known_until, self.fingerprint)
             after = BucketState(header, open_rows, intake.waiting)
+        # Later than the watermark itself, or a second clause in the same query would take the row for late.
         decided = max(
-            watermark_us, before.known_until + 1, intake.latest if finished or self.options.eager else NO_TIME
+            max(watermark_us, before.known_until) + 1, intake.latest if finished or self.options.eager else NO_TIME
         )
         return Step(
             self._results(found, intake, decided),
