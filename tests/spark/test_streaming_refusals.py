@@ -109,3 +109,8 @@ def test_columns_and_mark_of_the_decision_time(marked: DataFrame) -> None:
     answer = marked.transform(ost.match_recognize(CLAUSE, decision_time="decided", late="show"))
     assert answer.columns == ["value", "n", "late", "decided"]
     assert answer.schema["decided"].metadata["spark.watermarkDelayMs"] == 60_000
+
+
+def test_options_of_a_batch(marked: DataFrame) -> None:
+    assert refused(marked, skew="slice").code == "INVALID_OPTION"
+    assert refused(marked, sort="spark").code == "INVALID_OPTION"
