@@ -142,7 +142,7 @@ def test_match_modes_deeply(text: str, table: pa.Table, cuts: list[int]) -> None
 
 
 @pytest.mark.parametrize("case", [case for case in load_cases() if "ORDER BY" in case.clause], ids=lambda case: case.id)
-@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("rows", [1, 3, 1000])
 def test_cases(case: Case, rows: int) -> None:
     """Every conformance case in slices of so many rows."""
     try:

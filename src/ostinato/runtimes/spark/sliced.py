@@ -36,4 +36,4 @@ def matched_in_slices(query: SparkQuery) -> DataFrame:
     df = df.repartition(F.col(TARGET)).mapInArrow(StitchTask(query.typed, arrow), travelling)
     if NumberTask.is_needed(query.plan):
         df = df.repartition(F.col(TARGET)).mapInArrow(NumberTask(query.plan, arrow), travelling)
-    return df.select(*(F.col(field.name) for field in found.fields))
+    return df.drop(TARGET, SLICE, RECORD)  # a select would have to name the others, which may hold dots

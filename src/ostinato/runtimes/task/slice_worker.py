@@ -82,7 +82,8 @@ class SliceWorker:
         takeover = self._takeover(window, int(key_at[1]), is_open=len(key_at) == 2)
         spans = self._spans(window, key_at, takeover)
         searched = worker.search(window, spans)
-        hands_on = int(searched.next_start[-1])
+        # Before a quiet row everything is decided, also what shifts, which only count rows, would wait for.
+        hands_on = int(spans.stop[-1] if self.kind is Kind.QUIET else searched.next_start[-1])
         settled = np.zeros(len(table), np.bool_)
         settled[int(spans.start[0]) : key_at[1]] = True
         settled[key_at[1] : hands_on] = True
