@@ -75,7 +75,7 @@ class StitchTask:
         from ostinato.runtimes.task.stitcher import Stitcher
 
         records: list[bytes] = []
-        for batch in batches:
+        for batch in _named(batches, self.output):
             is_edge = batch.column(RECORD).is_valid()
             records += batch.column(RECORD).filter(is_edge).to_pylist()
             yield batch.filter(batch.column(RECORD).is_null())
@@ -110,7 +110,7 @@ class NumberTask:
         slots = numbered_slots(self.plan)
         numbers: dict[int, int] = {}
         waiting: list[pa.RecordBatch] = []
-        for batch in batches:
+        for batch in _named(batches, self.output):
             told = batch.filter(batch.column(RECORD).is_valid())
             for number, before in zip(told.column(SLICE).to_pylist(), told.column(RECORD).to_pylist(), strict=True):
                 numbers[number] = int(before)
@@ -120,6 +120,11 @@ class NumberTask:
             before = pa.array([0 if number is None else numbers.get(number, 0) for number in slices], pa.int64())
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             yield pa.RecordBatch.from_arrays(list(renumbered(columns, slots, before).values()), schema=batch.schema)
+
+
+def _named(batches: Batches, output: pa.Schema) -> Batches:
+    """Between tasks columns have other names."""
+    return (batch.rename_columns(output.names) for batch in batches)
 
 
 def _results(found: OutputRows, output: pa.Schema, target: int, number: int | None) -> Batches:

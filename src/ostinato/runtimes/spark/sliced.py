@@ -15,25 +15,27 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.planning.plan import PREFIX
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
+
+_DIRECTIONS = (
+    s.StructField(TARGET, s.IntegerType()),
+    s.StructField(SLICE, s.IntegerType()),
+    s.StructField(RECORD, s.BinaryType()),
+)
 
 
 def matched_in_slices(query: SparkQuery) -> DataFrame:
     """The rows that matching gives, with the errors that it met. Tasks hold their slice and order it themselves."""
     df = query.projected().repartitionByRange(*query.sort_order())
     found = query.worker_schema()
-    travelling = s.StructType(
-        [
-            *found.fields,
-            s.StructField(TARGET, s.IntegerType()),
-            s.StructField(SLICE, s.IntegerType()),
-            s.StructField(RECORD, s.BinaryType()),
-        ]
-    )
-    arrow = query.arrow_schema(travelling)
+    arrow = query.arrow_schema(s.StructType([*found.fields, *_DIRECTIONS]))
+    # Between tasks under names of our own: mapInArrow can't take names with dots.
+    renamed = [s.StructField(f"{PREFIX}o{i}", field.dataType) for i, field in enumerate(found.fields)]
+    travelling = s.StructType([*renamed, *_DIRECTIONS])
     df = df.mapInArrow(SliceTask(query.typed, query.shipped_names, arrow), travelling)
     df = df.repartition(F.col(TARGET)).mapInArrow(StitchTask(query.typed, arrow), travelling)
     if NumberTask.is_needed(query.plan):
         df = df.repartition(F.col(TARGET)).mapInArrow(NumberTask(query.plan, arrow), travelling)
-    return df.drop(TARGET, SLICE, RECORD)  # a select would have to name the others, which may hold dots
+    return df.drop(TARGET, SLICE, RECORD).toDF(*found.names)
