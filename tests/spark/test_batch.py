@@ -178,9 +178,8 @@ def test_ties_do_not_depend_on_how_rows_arrive(session: SparkSession) -> None:
 
 def test_who_sorts(session: SparkSession) -> None:
     def plan(**options: Any) -> str:
-        found = session.range(1000).transform(
-            ost.match_recognize("ORDER BY id DESC MEASURES 1 AS x PATTERN (A)", **options)
-        )
+        clause = "PARTITION BY k ORDER BY id DESC MEASURES 1 AS x PATTERN (A)"
+        found = session.range(1000).selectExpr("id", "id AS k").transform(ost.match_recognize(clause, **options))
         found.createOrReplaceTempView("ost_plan")
         text = session.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0]
         session.catalog.dropTempView("ost_plan")
@@ -190,6 +189,7 @@ def test_who_sorts(session: SparkSession) -> None:
     assert "Sort [" not in plan(sort="worker", memory_budget=1)
     assert "Sort [" in plan(sort="spark")
     assert "DESC NULLS LAST" in plan(memory_budget=100)
+    assert "Sort [" not in plan(sort="spark", skew="slice")  # a task orders its slice itself
 
 
 def test_only_what_is_needed_travels(session: SparkSession) -> None:
