@@ -56,12 +56,13 @@ import pyarrow.compute as pc
 from ostinato.errors import QueryError, did_you_mean, speaking_of
 from ostinato.language.binding import bind
 from ostinato.matching.search import NO_TIME
-from ostinato.planning.plan import MATCHED, PREFIX, make_plan
+from ostinato.planning.plan import DECIDED, LATE, MATCHED, PREFIX, make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates import types as t
 from ostinato.runtimes.local import LocalPlan, as_table, one_array
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.stream import DECIDED, LATE, StreamOptions, StreamWorker
+from ostinato.runtimes.spark.stream_options import LATE_COLUMN
+from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
 from ostinato.runtimes.task.stream_checks import check_streamable
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
 from ostinato.runtimes.task.worker import OutputRows
@@ -233,7 +234,7 @@ class StreamTester:
             )
         table = self._local.measured(found)
         table = self._asked.select(table, self._settings)
-        further = {} if late is None else {"late": late}
+        further = {} if late is None else {LATE_COLUMN: late}
         if self._decision_time is not None:
             further[self._decision_time] = found.arrays[DECIDED]
         for name, column in further.items():

@@ -6,12 +6,9 @@ from datetime import timedelta
 
 from ostinato.explanation.readable import plain_name
 from ostinato.explanation.understood import Understood
-from ostinato.matching.engine import Task
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.slicing import declined_by_tasks, declined_by_threads, slicing_of
-from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES
 from ostinato.query.expressions import MatchNumber
-from ostinato.query.match_recognize import Output
 from ostinato.techniques.parallel_runs.handover import Kind, kind_of
 
 _HANDOVERS = {
@@ -29,7 +26,7 @@ def slicing_lines(understood: Understood) -> list[tuple[str, str]]:
     if slicing_of(plan).declined is None:
         lines.append(("shared part", _shared_part(plan)))
     if declined is None:
-        lines.append(("handover", f"a slice takes over {_HANDOVERS[_handover(plan)]}"))
+        lines.append(("handover", f"a slice takes over {_HANDOVERS[kind_of(plan.bound.clause)]}"))
     return [*lines, ("in process", _in_process(understood))]
 
 
@@ -76,23 +73,6 @@ def _shared_part(plan: MatchPlan) -> str:
         length = length_of_time(timedelta(microseconds=shared.within_us))
         return f"a match reaches rows up to {length} beyond the slice that it starts in: {shared.why}"
     return f"as long as runs live, never cut off: {shared.why}"
-
-
-def _handover(plan: MatchPlan) -> Kind:
-    clause = plan.bound.clause
-    task = Task(
-        nfa=plan.nfa,
-        variables=plan.bound.variables,
-        mode=clause.mode,
-        skip=clause.skip,
-        skip_rows=frozenset(),
-        max_length=clause.max_length,
-        within_us=None,
-        show_timeouts=clause.show_timeouts,
-        max_partial_matches=DEFAULT_MAX_PARTIAL_MATCHES,
-        needs_path=plan.needs_path,
-    )
-    return kind_of(task, shows_unmatched=clause.output is Output.ALL_ROWS_WITH_UNMATCHED)
 
 
 def _in_process(understood: Understood) -> str:

@@ -89,7 +89,7 @@ def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) 
     labels = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
     ahead = _ahead_of_fixed(task, labels, starts) if len(starts) else 1
     if ahead > 1 and not spans.every_start:
-        starts = starts[without_overlap(starts, rows.key_at, ahead)]
+        starts = starts[without_overlap(starts, ahead)]
     return _searched(
         rows, starts, length, task, after_last(starts, length, 1 if spans.every_start else ahead, spans), ahead
     )

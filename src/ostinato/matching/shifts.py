@@ -51,7 +51,7 @@ def after_last(starts: NDArray[np.int64], length: int, ahead: int, spans: Spans)
 
 
 @kernel
-def without_overlap(starts, key_at, ahead):  # type: ignore[no-untyped-def]
+def without_overlap(starts, ahead):  # type: ignore[no-untyped-def]
     """Which starts remain when the search goes on `ahead` rows after each match."""
     kept = np.zeros(len(starts), np.bool_)
     next_free = np.int64(-1)

@@ -11,11 +11,12 @@ import pytest
 
 from ostinato.automaton.nfa import build_nfa
 from ostinato.kernel_cache import interpreted
+from ostinato.language.match_recognize import parse_clause
 from ostinato.language.row_pattern import parse_row_pattern
 from ostinato.matching.engine import Task
 from ostinato.matching.symbols import ALWAYS, symbols_of
 from ostinato.matching.tables import automaton_tables
-from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
+from ostinato.query.match_recognize import MatchMode, Skip
 from ostinato.query.pattern import variables
 from ostinato.techniques.parallel_runs import handover
 from ostinato.techniques.parallel_runs.handover import NOWHERE, Kind, kind_of, within_reach
@@ -150,16 +151,14 @@ def starts_tried(ahead: np.ndarray[Any, Any], row: int) -> set[int]:
 
 
 def task(
-    mode: MatchMode = MatchMode.PREFERRED,
-    skip: SkipKind = SkipKind.PAST_LAST_ROW,
     max_length: int | None = None,
     within: timedelta | None = None,
 ) -> Task:
     return Task(
         nfa=build_nfa(parse_row_pattern("A B*")),
         variables=("A", "B"),
-        mode=mode,
-        skip=Skip(skip),
+        mode=MatchMode.PREFERRED,
+        skip=Skip(),
         skip_rows=frozenset(),
         max_length=max_length,
         within_us=None if within is None else within // timedelta(microseconds=1),
@@ -170,20 +169,22 @@ def task(
 
 
 @pytest.mark.parametrize(
-    ("asked", "kind", "with_unmatched"),
+    ("words", "kind", "with_unmatched"),
     [
-        (task(skip=SkipKind.PAST_LAST_ROW), Kind.MEETING, Kind.MEETING),
-        (task(skip=SkipKind.TO_FIRST), Kind.MEETING, Kind.QUIET),
-        (task(skip=SkipKind.TO_LAST), Kind.MEETING, Kind.QUIET),
-        (task(skip=SkipKind.TO_NEXT_ROW), Kind.ANY, Kind.QUIET),
-        (task(mode=MatchMode.ALL), Kind.ANY, Kind.QUIET),
-        (task(mode=MatchMode.MAXIMAL), Kind.ANY, Kind.QUIET),
-        (task(mode=MatchMode.INCREMENTAL), Kind.QUIET, Kind.QUIET),
+        ("AFTER MATCH SKIP PAST LAST ROW", Kind.MEETING, Kind.MEETING),
+        ("AFTER MATCH SKIP TO FIRST B", Kind.MEETING, Kind.QUIET),
+        ("AFTER MATCH SKIP TO LAST B", Kind.MEETING, Kind.QUIET),
+        ("AFTER MATCH SKIP TO NEXT ROW", Kind.ANY, Kind.QUIET),
+        ("ALL MATCHES", Kind.ANY, None),
+        ("MAXIMAL MATCHES", Kind.ANY, None),
+        ("INCREMENTAL MATCHES", Kind.QUIET, None),
     ],
 )
-def test_which_rows_are_fit_for_a_handover(asked: Task, kind: Kind, with_unmatched: Kind) -> None:
-    assert kind_of(asked, shows_unmatched=False) is kind
-    assert kind_of(asked, shows_unmatched=True) is with_unmatched
+def test_which_rows_are_fit_for_a_handover(words: str, kind: Kind, with_unmatched: Kind | None) -> None:
+    assert kind_of(parse_clause(f"ORDER BY t MEASURES 1 AS x {words} PATTERN (A B)")) is kind
+    if with_unmatched is not None:  # match modes don't show unmatched rows
+        shown = f"ORDER BY t ALL ROWS PER MATCH WITH UNMATCHED ROWS {words} PATTERN (A B)"
+        assert kind_of(parse_clause(shown)) is with_unmatched
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,11 @@ ROWS = 1_000_000
 MODES = {
     "skip to next row": "AFTER MATCH SKIP TO NEXT ROW",
     "skip past last row": "AFTER MATCH SKIP PAST LAST ROW",
+    "skip to first C": "AFTER MATCH SKIP TO FIRST C",
+    "skip to last C": "AFTER MATCH SKIP TO LAST C",
     "all matches": "ALL MATCHES",
+    "maximal matches": "MAXIMAL MATCHES",
+    "incremental matches": "INCREMENTAL MATCHES",
 }
 
 COUNTED = {"skip to next row": Mode.PREFERRED, "all matches": Mode.ALL}
@@ -27,7 +31,7 @@ def ticks() -> pa.Table:
 
 def clause_of(query: PatternQuery, mode: str) -> str:
     """With the first and the last row of each match, which tell more matches apart than prices do."""
-    bound = " MAXLENGTH 100" if mode == "all matches" else ""
+    bound = " MAXLENGTH 100" if mode.endswith("matches") else ""
     return f"""
         ORDER BY ts MEASURES MATCH_NUMBER() AS n, FIRST(ts) AS f, LAST(ts) AS l {MODES[mode]}
         PATTERN ({query.pattern}){bound} DEFINE {query.define}"""

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.planning.plan import ERROR, MATCHED, PREFIX, MatchPlan
+from ostinato.planning.plan import DECIDED, ERROR, LATE, MATCHED, MatchPlan
 from ostinato.query.expressions import Case, Column, Expr, Operator
 from ostinato.query.match_recognize import Measure, Output
 from ostinato.runtimes.spark.query import SparkQuery
@@ -17,8 +17,6 @@ from ostinato.runtimes.spark.stream_options import LATE_COLUMN, StreamSettings
 
 WATERMARK = "spark.watermarkDelayMs"
 """The key of a column's metadata by which Spark knows the event time."""
-DECIDED = f"{PREFIX}decided"
-LATE = f"{PREFIX}late"
 
 
 def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | None = None) -> s.StructType:

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from ostinato.errors import MatchError, OstinatoError, carried
+from ostinato.errors import OstinatoError, carried
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.runtimes.spark.stream_packing import pack_results, unpack_table
 from ostinato.runtimes.spark.stream_task import StreamTask
@@ -110,7 +110,7 @@ class BucketProcessor(StatefulProcessor):
     # --- state ---
 
     def _load(self) -> _Stored:
-        from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+        from ostinato.runtimes.task.stream_state import EMPTY, BucketState, other_query
 
         kept = self._bucket.get()
         if kept is None:
@@ -118,7 +118,7 @@ class BucketProcessor(StatefulProcessor):
             return _Stored(EMPTY, None, 0, 0)
         header, fingerprint, timer_ms, open_runs, state_bytes = kept
         if fingerprint != self.task.fingerprint:
-            raise other_query()
+            raise other_query("its clause, types, settings or buckets have changed")
         state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
         return _Stored(state, timer_ms, open_runs, state_bytes)
 
@@ -156,11 +156,3 @@ def _update(kept: ListState, before: tuple[bytes, ...], after: tuple[bytes, ...]
         kept.appendList([(segment,) for segment in after[len(before) :]])
     else:
         kept.put([(segment,) for segment in after])
-
-
-def other_query() -> MatchError:
-    return MatchError(
-        "STATE_OF_OTHER_QUERY",
-        "the checkpoint holds the state of another query, or of the same with other types, settings or buckets",
-        hint="start the changed query with a new checkpoint; ost.finish gives what the old one left open",
-    )

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.planning.plan import DECIDED
 from ostinato.planning.typed import TypedPlan
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_definition import StreamDefinition, shipped_schema
 from ostinato.runtimes.spark.stream_options import StreamSettings
-from ostinato.runtimes.spark.stream_output import DECIDED, stream_schema
-from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
+from ostinato.runtimes.spark.stream_output import stream_schema
+from ostinato.runtimes.spark.task import condition_bits
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.stream import StreamWorker
@@ -78,6 +79,5 @@ def _worker(key: _ByDefinition) -> StreamWorker:
     from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
 
     task = key.task
-    bits = (divmod(i, BITS_PER_COLUMN) for i in range(len(task.typed.plan.row_conditions)))
     options = StreamOptions(late=task.settings.late, eager=task.settings.eager)
-    return StreamWorker(task.typed, [(bits_name(column), bit) for column, bit in bits], options)
+    return StreamWorker(task.typed, condition_bits(task.typed.plan), options)

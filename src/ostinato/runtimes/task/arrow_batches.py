@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import MatchError, OstinatoError, carried
 from ostinato.events.ordering import group_numbers
+from ostinato.matching.symbols import Mask
 from ostinato.planning.plan import ERROR
 from ostinato.planning.typed import TypedPlan
 from ostinato.runtimes.local import one_array
@@ -73,11 +74,16 @@ def _start_of_last_key(table: pa.Table, keys: Sequence[str]) -> int:
 def batch_of(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
     """The rows of a table; `conditions` say in which column and bit each row condition is."""
     arrays = {name: one_array(table.column(name)) for name in table.column_names}
+    return Batch(table.num_rows, arrays, row_masks(arrays, conditions))
+
+
+def row_masks(arrays: Mapping[str, pa.Array], conditions: Sequence[tuple[str, int]]) -> list[Mask]:
+    """The packed bits of row conditions as masks."""
     masks = []
     for name, bit in conditions:
         bits = arrays[name].to_numpy(zero_copy_only=False)
         masks.append((bits >> np.int64(bit) & 1).astype(np.bool_))
-    return Batch(table.num_rows, arrays, masks)
+    return masks
 
 
 def batches_of(found: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:

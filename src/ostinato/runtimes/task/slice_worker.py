@@ -14,7 +14,6 @@ from ostinato.errors import MatchError
 from ostinato.matching.spans import Spans
 from ostinato.planning.slicing import slicing_of
 from ostinato.planning.typed import TypedPlan
-from ostinato.query.match_recognize import Output
 from ostinato.results.matches import chosen
 from ostinato.runtimes.task.arrow_batches import batch_of
 from ostinato.runtimes.task.worker import OutputRows, Window, Worker
@@ -66,8 +65,7 @@ class SliceWorker:
         self.conditions = conditions
         margins = slicing_of(typed.plan).margins
         self.before, self.after = max(margins.before, 1), margins.after
-        output = typed.plan.bound.clause.output
-        self.kind = kind_of(self.worker.task, shows_unmatched=output is Output.ALL_ROWS_WITH_UNMATCHED)
+        self.kind = kind_of(typed.plan.bound.clause)
         self._automaton = self.worker.task.automaton
 
     def run(self, table: pa.Table, number: int) -> SliceOutcome:

@@ -29,7 +29,7 @@ class Parallel:
 
     def __post_init__(self) -> None:
         for name, value in (("workers", self.workers), ("slice_rows", self.slice_rows)):
-            if value is not None and not isinstance(value, int):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
                 raise QueryError("INVALID_OPTION", f"{name} is a whole number, not {value!r}")
         if self.workers < 1:
             raise QueryError("NO_WORKERS", f"at least one worker is needed, not {self.workers}")

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from ostinato.events.ordering import Ordered
 from ostinato.language.render import render_clause
 from ostinato.matching.search import NO_TIME
-from ostinato.planning.plan import MATCHED, PREFIX, slot_name
+from ostinato.planning.plan import DECIDED, LATE, MATCHED, slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.match_recognize import Output
 from ostinato.results.matches import ranges
+from ostinato.runtimes.task.arrow_batches import row_masks
 from ostinato.runtimes.task.stream_batches import as_batch, joined, segments_of
 from ostinato.runtimes.task.stream_intake import Gate, Intake
 from ostinato.runtimes.task.stream_layout import Layout, key_numbers, lay_out
@@ -31,11 +32,6 @@ from ostinato.runtimes.task.stream_state import (
     open_state,
 )
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
-
-DECIDED = f"{PREFIX}decided"
-"""The output column with the moment at which the row could be known: later than the watermark of the step."""
-LATE = f"{PREFIX}late"
-"""The output column that marks late rows, where they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +175,7 @@ class StreamWorker:
     def batch(self, rows: pa.RecordBatch) -> Batch:
         """Shipped rows with their conditions as masks."""
         arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
-        masks = []
-        for name, bit in self.conditions:
-            bits = arrays[name].to_numpy(zero_copy_only=False)
-            masks.append((bits >> np.int64(bit) & 1).astype(np.bool_))
-        return Batch(rows.num_rows, arrays, masks)
+        return Batch(rows.num_rows, arrays, row_masks(arrays, self.conditions))
 
     # --- results ---
 
@@ -233,9 +225,7 @@ def _fingerprint(typed: TypedPlan, conditions: Sequence[tuple[str, int]], option
 
 
 __all__ = [
-    "DECIDED",
     "EMPTY",
-    "LATE",
     "BucketState",
     "Counts",
     "Step",

@@ -109,21 +109,22 @@ def _check(metadata: dict[bytes, bytes], query: str) -> None:
             hint="go on with the version that wrote it, or start from a new checkpoint",
         )
     if metadata.get(_QUERY, b"").decode() != query:
-        raise _other_query("its clause or settings have changed")
+        raise other_query("its clause or settings have changed")
 
 
 def check_columns(opened: Opened, arrived: pa.RecordBatch | None) -> None:
     """Raises where rows of the state can't stand beside those that arrive."""
     for kept in (opened.open_rows, opened.waiting):
         if kept is not None and arrived is not None and kept.schema != arrived.schema:
-            raise _other_query("the columns of its input, or their types, have changed")
+            raise other_query("the columns of its input, or their types, have changed")
 
 
-def _other_query(what: str) -> MatchError:
+def other_query(what: str) -> MatchError:
+    """The error where a checkpoint belongs to something else."""
     return MatchError(
         "STATE_OF_OTHER_QUERY",
         f"the state of this stream was written by another query: {what}",
-        hint="start the changed query from a new checkpoint, or put the old query back",
+        hint="start the changed query with a new checkpoint; ost.finish gives what the old one left open",
     )
 
 

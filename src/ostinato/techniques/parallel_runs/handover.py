@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.kernel_cache import kernel
 from ostinato.matching.engine import Task
-from ostinato.query.match_recognize import MatchMode, SkipKind
+from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
 
 NOWHERE = -1
 """No row of the slice will do."""
@@ -28,12 +28,14 @@ class Kind(enum.Enum):
     QUIET = "no match can lead over it"
 
 
-def kind_of(task: Task, *, shows_unmatched: bool) -> Kind:
+def kind_of(clause: MatchRecognize) -> Kind:
     """What the match mode, the skip mode and the output ask for."""
-    skips_past = task.mode is MatchMode.PREFERRED and task.skip.kind is SkipKind.PAST_LAST_ROW
-    if task.mode is MatchMode.INCREMENTAL or (shows_unmatched and not skips_past):
+    is_preferred, skip = clause.mode is MatchMode.PREFERRED, clause.skip.kind
+    shows_unmatched = clause.output is Output.ALL_ROWS_WITH_UNMATCHED
+    skips_past = is_preferred and skip is SkipKind.PAST_LAST_ROW
+    if clause.mode is MatchMode.INCREMENTAL or (shows_unmatched and not skips_past):
         return Kind.QUIET  # which rows are taken depends on all matches that reach them
-    if task.mode is MatchMode.PREFERRED and task.skip.kind is not SkipKind.TO_NEXT_ROW:
+    if is_preferred and skip is not SkipKind.TO_NEXT_ROW:
         return Kind.MEETING
     return Kind.ANY
 

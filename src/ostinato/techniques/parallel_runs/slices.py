@@ -52,7 +52,7 @@ def rows_per_slice(rows: int, workers: int) -> int:
 
 
 def view_of(start: int, stop: int, reach: int, key_at: NDArray[np.int64], margins: Margins) -> View:
-    """What the search of the starts `start:stop` needs if matches reach up to row `reach`, which may be consumed not.
+    """What the search of the starts `start:stop` needs if matches end before row `reach`.
 
     At least one row before `start` comes along where its key has any, so that it isn't taken for the key's first.
     """
