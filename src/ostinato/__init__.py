@@ -24,6 +24,7 @@ from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryEr
 if TYPE_CHECKING:
     from ostinato.explanation import Explanation, explain
     from ostinato.language.fluent import PatternQuery, pattern
+    from ostinato.runtimes.event_queries import EventsQuery, Workload, WorkloadResult, events
     from ostinato.runtimes.local import match
     from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
@@ -38,6 +39,10 @@ _HOMES = {
     "explain": "ostinato.explanation",
     "PatternQuery": "ostinato.language.fluent",
     "pattern": "ostinato.language.fluent",
+    "EventsQuery": "ostinato.runtimes.event_queries",
+    "Workload": "ostinato.runtimes.event_queries",
+    "WorkloadResult": "ostinato.runtimes.event_queries",
+    "events": "ostinato.runtimes.event_queries",
     "match": "ostinato.runtimes.local",
     "match_recognize": "ostinato.runtimes.spark.clause",
     "sql": "ostinato.runtimes.spark.statement",
@@ -62,12 +67,16 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "EnvironmentFault",
+    "EventsQuery",
     "Explanation",
     "MatchError",
     "OstinatoError",
     "PatternQuery",
     "QueryError",
+    "Workload",
+    "WorkloadResult",
     "__version__",
+    "events",
     "explain",
     "finish",
     "match",

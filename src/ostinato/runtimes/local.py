@@ -18,6 +18,7 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.event_queries import EventsQuery
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
@@ -38,11 +39,16 @@ def match(
     `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
     `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
     Table, a pandas DataFrame or record batches. Expressions may use the functions listed in docs/reference.md.
+    `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
 
     With `workers` above 1, rows are cut into slices of `slice_rows` (or a good number) that so many threads match, also
     inside one partition; the result is the same.
     """
     settings = t.Settings(ansi=ansi, timezone=timezone)
+    if isinstance(query, EventsQuery):
+        from ostinato.runtimes.local_events import match_events
+
+        return match_events(query, table, settings)
     asked = as_local_query(query)
     parallel = Parallel(workers, slice_rows)
     found = match_table(asked.clause, table, settings=settings, limits=Limits(max_partial_matches), parallel=parallel)
