@@ -1,0 +1,110 @@
+"""EventsPlan -> which engine runs which programs of a workload, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ostinato.matching.event_program import Program
+from ostinato.planning.event_plan import EventsPlan
+from ostinato.query.event_query import occurrences
+from ostinato.sharing.sharable import KleeneLoop, SharableSet, pane_of, sharable_sets
+from ostinato.sharing.templates import MergedTemplate, merged_template
+
+Declined = Callable[[Sequence[Program]], str | None]
+"""Why an engine can't run these programs together; None if it can."""
+
+
+NOTHING_TO_SHARE = "nothing to share"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A program of the workload: `plan.queries[query].programs[program]`."""
+
+    query: int
+    program: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineGroup:
+    """Programs that one engine runs over the sequences of one stream."""
+
+    stream: int
+    members: tuple[Member, ...]
+    programs: tuple[Program, ...]
+    shared: bool
+    """Whether the shared engine runs them; otherwise each is computed by itself."""
+    loops: tuple[KleeneLoop, ...] = ()
+    """What they share; its programs are places in `members`."""
+    pane: int | None = None
+    why: tuple[str, ...] = ()
+    """For programs that aren't shared: why not, one for each."""
+
+
+def engine_groups(plan: EventsPlan, declined: Declined, *, sharing: str = "dynamic") -> tuple[EngineGroup, ...]:
+    """The engines for the aggregate queries of a plan: a shared one for each sharable set, one a stream for the rest.
+
+    `declined` is the shared engine's. With `sharing="never"` nothing is shared. RETURN MATCHES isn't in here.
+    """
+    members = [
+        Member(number, place)
+        for number, query in enumerate(plan.queries)
+        if not query.returns_matches
+        for place in range(len(query.programs))
+    ]
+    programs = [plan.queries[member.query].programs[member.program] for member in members]
+    streams = [plan.queries[member.query].stream for member in members]
+    groups = []
+    if sharing == "never":
+        why = dict.fromkeys(range(len(members)), 'sharing="never"')
+    else:
+        why = {i: declined((one, one)) or NOTHING_TO_SHARE for i, one in enumerate(programs)}  # with itself, at best
+        able = [i for i in why if why[i] == NOTHING_TO_SHARE]
+        # The shared engine keeps aggregates of queries apart: MIN and MAX may stand beside COUNT, unlike the paper's.
+        for found in sharable_sets([programs[i] for i in able], [streams[i] for i in able], extremes_apart=False):
+            chosen = [able[place] for place in found.programs]
+            reason = declined([programs[i] for i in chosen])
+            if reason is None:
+                groups.append(_group(streams[chosen[0]], chosen, members, programs, _renumbered(found)))
+                why = {i: text for i, text in why.items() if i not in chosen}
+            else:
+                why.update(dict.fromkeys(chosen, reason))
+    for stream in dict.fromkeys(streams):
+        rest = [i for i in why if streams[i] == stream]
+        if rest:
+            groups.append(_group(stream, rest, members, programs, why=tuple(why[i] for i in rest)))
+    return tuple(sorted(groups, key=lambda group: group.members[0].query))
+
+
+def _renumbered(found: SharableSet) -> tuple[KleeneLoop, ...]:
+    """The loops of a set with its programs by their places in the set."""
+    place = {number: i for i, number in enumerate(found.programs)}
+    return tuple(KleeneLoop(one.condition, tuple(place[number] for number in one.programs)) for one in found.loops)
+
+
+def _group(
+    stream: int,
+    chosen: Sequence[int],
+    members: Sequence[Member],
+    programs: Sequence[Program],
+    loops: tuple[KleeneLoop, ...] = (),
+    why: tuple[str, ...] = (),
+) -> EngineGroup:
+    own = tuple(programs[number] for number in chosen)
+    pane = pane_of(program.extent for program in own)
+    return EngineGroup(stream, tuple(members[number] for number in chosen), own, not why, loops, pane, why)
+
+
+def template_of(plan: EventsPlan, queries: Sequence[int]) -> MergedTemplate:
+    """The merged template of some queries of the plan; nodes are called by the types of their events."""
+    whose = [(number, program) for number in queries for program in plan.queries[number].programs]
+    names: dict[int, str] = {}
+    for number, program in whose:
+        types = {event.variable: event.type for event in occurrences(plan.queries[number].bound.query.pattern)}
+        parts = [(program.automaton, program.qualifies)]
+        parts += zip(program.automaton.absences, program.absent_qualifies, strict=True)
+        for automaton, conditions in parts:
+            for variable, condition in zip(automaton.labels, conditions, strict=True):
+                names.setdefault(condition, types[variable])
+    return merged_template([program for _, program in whose], [number for number, _ in whose], names.__getitem__)

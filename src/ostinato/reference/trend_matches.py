@@ -1,0 +1,308 @@
+"""Bound event query and rows -> every match, by trying every sequence of events and every choice of variables.
+
+Slow and obvious: a run is extended event by event as long as the pattern spells some word that begins like its word
+(`trend_words.py`), and what can't be decided on the way is asked of the whole match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from ostinato.query.event_query import (
+    AllOf,
+    BoundEventQuery,
+    EventPattern,
+    EventSpan,
+    EventWindows,
+    RunCondition,
+    Selection,
+    TimeSpan,
+    TimeWindows,
+)
+from ostinato.query.expressions import Aggregate, walk
+from ostinato.reference.ordering import as_moment, partitions, sort_rows
+from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
+from ostinato.reference.trend_words import Way, always_adjacent, begun, variables_of, ways
+
+_EPOCH = datetime(1970, 1, 1)
+_ROW = "\0row"
+"""The column under which the oracle keeps a row's place in the input."""
+
+
+MAX_RUNS = 100_000
+
+
+class TooManyRuns(Exception):
+    """The oracle gives up: one group and window has more than MAX_RUNS runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A row with a time. `index` is its place in the input, `place` its number within its group in time order."""
+
+    index: int
+    row: Mapping[str, Any] = field(compare=False, repr=False)
+    time_us: int
+    place: int
+
+
+Run = tuple[tuple[Event, str], ...]
+"""Events with the variables they are bound to, in order of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleMatch:
+    """`group` holds the GROUP BY values, `window` the window's start: microseconds, or a place where it counts events.
+
+    `pairs` are (index of the row in the input, variable), in order of time.
+    """
+
+    group: tuple[Any, ...]
+    window: int | None
+    pairs: tuple[tuple[int, str], ...]
+
+
+def trend_matches(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> list[OracleMatch]:
+    """Every match, by group, window, first time, last time, word and rows. LIMIT isn't applied, AND has no matches."""
+    if isinstance(bound.query.pattern, AllOf):
+        raise NotImplementedError("the matches of an AND are pairs; only their number is asked for")
+    return [
+        OracleMatch(scene.group, scene.window, tuple((event.index, variable) for event, variable in run))
+        for scenes in by_window(bound, rows)
+        for run in in_order(bound, [run for scene in scenes for run in scene.matches(bound.query.pattern)])
+        for scene in scenes[:1]
+    ]
+
+
+def in_order(bound: BoundEventQuery, runs: Sequence[Run]) -> list[Run]:
+    """Matches of one window by first time, last time, word (variables as the pattern names them), then rows."""
+
+    def key(run: Run) -> tuple[int, int, list[int], list[int]]:
+        word = [bound.variables.index(variable) for _, variable in run]
+        return run[0][0].time_us, run[-1][0].time_us, word, [event.index for event, _ in run]
+
+    return sorted(runs, key=key)
+
+
+# --- which events may stand in one match ------------------------------------------------------------------------------
+
+
+def by_window(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[Scene]]:
+    """For each group and each window with events: one scene for each combination of values of SAME."""
+    timed = [{**row, _ROW: index} for index, row in enumerate(rows) if row[bound.time] is not None]
+    others = [name for name in bound.columns if name not in (bound.time, *bound.group_by)]
+    for members in partitions(timed, bound.group_by):
+        ordered = sort_rows(members, [(bound.time, False, True)], others)
+        events = [Event(_index(row), row, time_us(row[bound.time]), place) for place, row in enumerate(ordered)]
+        group = tuple(events[0].row[name] for name in bound.group_by)
+        for window, inside in _windows(bound, events):
+            yield [Scene(bound, group, window, part) for part in _agreeing(bound, inside)]
+
+
+def _index(row: Mapping[str, Any]) -> int:
+    index = row[_ROW]
+    assert isinstance(index, int)
+    return index
+
+
+def time_us(value: Any) -> int:
+    """A timestamp or a date in microseconds since 1970 (UTC); a whole number is that already."""
+    return (as_moment(value) - _EPOCH) // timedelta(microseconds=1) if isinstance(value, date) else int(value)
+
+
+def _windows(bound: BoundEventQuery, events: Sequence[Event]) -> Iterator[tuple[int | None, list[Event]]]:
+    """Each window that holds an event, by its start."""
+    position: Callable[[Event], int]
+    match bound.query.bound:
+        case TimeWindows(length, slide):
+            size, step = length // timedelta(microseconds=1), slide // timedelta(microseconds=1)
+            position, lowest = (lambda event: event.time_us), None
+        case EventWindows(size, step):
+            position, lowest = (lambda event: event.place), 0
+        case _:
+            yield None, list(events)
+            return
+    starts = set()
+    for event in events:
+        start = position(event) // step * step
+        while position(event) < start + size:
+            if lowest is None or start >= lowest:
+                starts.add(start)
+            start -= step
+    for start in sorted(starts):
+        yield start, [event for event in events if start <= position(event) < start + size]
+
+
+def _agreeing(bound: BoundEventQuery, events: Sequence[Event]) -> list[list[Event]]:
+    """The events by their values of SAME; one with a NULL among them stands nowhere."""
+    known = [event for event in events if all(event.row[name] is not None for name in bound.same)]
+    together = partitions([event.row for event in known], bound.same)
+    chosen = [{_index(row) for row in part} for part in together]
+    return [[event for event in known if event.index in part] for part in chosen]
+
+
+# --- matches among them -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Scene:
+    """The events of one group, one window and one combination of values of SAME, in order of time.
+
+    Not frozen, without slots: it remembers what it has already worked out.
+    """
+
+    bound: BoundEventQuery
+    group: tuple[Any, ...]
+    window: int | None
+    events: list[Event]
+
+    def __post_init__(self) -> None:
+        self._edges: dict[tuple[int, str, int, str], bool] = {}
+        self._absent: dict[EventPattern, list[Run]] = {}
+
+    def matches(self, pattern: EventPattern) -> list[Run]:
+        """Every match of the pattern, each once, under the query's selection."""
+        runs = self._runs(pattern, self.bound.query.selection)
+        return [run for run in runs if self._spells(pattern, run) and self._in_span(run) and self._run_conditions(run)]
+
+    def _runs(self, pattern: EventPattern, selection: Selection) -> Iterator[Run]:
+        """Every run that may still become a match, or be one."""
+        waiting: list[Run] = [(pair,) for pair in self._qualifying(pattern) if begun(pattern, (pair[1],))]
+        tried = 0
+        while waiting:
+            run = waiting.pop()
+            yield run
+            tried += 1
+            if tried > MAX_RUNS:
+                raise TooManyRuns
+            waiting.extend((*run, pair) for pair in self._followers(pattern, run, selection))
+
+    def _followers(self, pattern: EventPattern, run: Run, selection: Selection) -> list[tuple[Event, str]]:
+        found = [pair for pair in self._qualifying(pattern) if self._extends(pattern, run, pair)]
+        match selection:
+            case Selection.ANY:
+                return found
+            case Selection.STRICT:
+                return [pair for pair in found if self._directly_after(run[-1][0], pair[0])]
+            case Selection.NEXT:
+                first = min((event.time_us for event, _ in found), default=None)
+                return [pair for pair in found if pair[0].time_us == first]
+
+    def _qualifying(self, pattern: EventPattern) -> list[tuple[Event, str]]:
+        return [pair for variable in variables_of(pattern) for pair in self._qualified[variable]]
+
+    @cached_property
+    def _qualified(self) -> dict[str, list[tuple[Event, str]]]:
+        return {
+            variable: [(event, variable) for event in self.events if at_row(condition, event.row) is True]
+            for variable, condition in self.bound.qualifies.items()
+        }
+
+    def _extends(self, pattern: EventPattern, run: Run, pair: tuple[Event, str]) -> bool:
+        """Whether the pair may come next, as far as the pattern, the pair before and what lies between can tell."""
+        last = run[-1]
+        if pair[0].time_us <= last[0].time_us:
+            return False
+        longer = (*run, pair)
+        found = begun(pattern, tuple(variable for _, variable in longer))
+        return bool(found) and self._edge(last, pair) and any(self._nothing_between(way, longer) for way in found)
+
+    def _directly_after(self, event: Event, other: Event) -> bool:
+        """STRICT: the other's time is the next one at which there is any event, and neither shares its time."""
+        times = [each.time_us for each in self.events]
+        later = min(time for time in times if time > event.time_us)
+        return other.time_us == later and times.count(event.time_us) == times.count(later) == 1
+
+    def _edge(self, before: tuple[Event, str], after: tuple[Event, str]) -> bool:
+        """Whether the conditions between adjacent events hold for these two."""
+        key = (before[0].index, before[1], after[0].index, after[1])
+        if key not in self._edges:
+            rows = before[0].row, after[0].row
+            named = [each for each in self.bound.adjacent if (each.before, each.after) == (before[1], after[1])]
+            pairs = [(rows[0], before[1]), (rows[1], after[1])]
+            self._edges[key] = all(adjacent_holds(each, *rows) for each in named) and all(
+                run_holds(each, pairs) for each in self._between_neighbours if each.variables == {before[1], after[1]}
+            )
+        return self._edges[key]
+
+    @cached_property
+    def _between_neighbours(self) -> list[RunCondition]:
+        """The conditions over two variables that only ever stand next to one another: NEXT looks at them too."""
+        plain = [
+            each
+            for each in self.bound.run
+            if each.each is None and not any(isinstance(part, Aggregate) for part in walk(each.condition))
+        ]
+        pattern = self.bound.query.pattern
+        return [each for each in plain if len(each.variables) == 2 and always_adjacent(pattern, *each.variables)]
+
+    # --- asked of a whole match ---
+
+    def _spells(self, pattern: EventPattern, run: Run) -> bool:
+        """Whether the pattern spells the run's word in a way of which everything absent is absent."""
+        return any(
+            self._nothing_between(way, run) and self._nothing_before(way, run) and self._nothing_after(way, run)
+            for way in ways(pattern, tuple(variable for _, variable in run))
+        )
+
+    def _nothing_between(self, way: Way, run: Run) -> bool:
+        return not any(
+            self._occurs(absent, _strictly_between(before, after))
+            for absent, (before, _), (after, _) in zip(way[1:], run, run[1:], strict=False)
+        )
+
+    def _nothing_before(self, way: Way, run: Run) -> bool:
+        first, last = run[0][0], run[-1][0]
+
+        def counts(event: Event) -> bool:
+            return event.time_us < first.time_us and self._reaches(event, last)
+
+        return not self._occurs(way[0], counts)
+
+    def _nothing_after(self, way: Way, run: Run) -> bool:
+        first, last = run[0][0], run[-1][0]
+
+        def counts(event: Event) -> bool:
+            return last.time_us < event.time_us and self._reaches(first, event)
+
+        return not self._occurs(way[len(run)], counts)
+
+    def _occurs(self, absent: frozenset[EventPattern], counts: Callable[[Event], bool]) -> bool:
+        """Whether one of the patterns has a match all of whose events count."""
+        for pattern in absent:
+            if pattern not in self._absent:
+                runs = self._runs(pattern, Selection.ANY)
+                self._absent[pattern] = [run for run in runs if self._spells(pattern, run)]
+            if any(all(counts(event) for event, _ in run) for run in self._absent[pattern]):
+                return True
+        return False
+
+    def _in_span(self, run: Run) -> bool:
+        return self._reaches(run[0][0], run[-1][0])
+
+    def _reaches(self, first: Event, last: Event) -> bool:
+        """Whether WITHIN alone lets a match reach from the one to the other; windows have cut the events before."""
+        match self.bound.query.bound:
+            case TimeSpan(length):
+                return timedelta(microseconds=last.time_us - first.time_us) <= length
+            case EventSpan(length):
+                return last.place - first.place <= length - 1
+            case _:
+                return True
+
+    def _run_conditions(self, run: Run) -> bool:
+        pairs = [(event.row, variable) for event, variable in run]
+        for condition in self.bound.run:
+            if not condition.variables <= set(self.bound.variables):
+                raise NotImplementedError("a condition over several variables with one under NOT")
+            if not run_holds(condition, pairs):
+                return False
+        return True
+
+
+def _strictly_between(before: Event, after: Event) -> Callable[[Event], bool]:
+    return lambda event: before.time_us < event.time_us < after.time_us

@@ -1,0 +1,187 @@
+"""Event pattern and word of variables -> the ways in which the pattern spells the word. No automaton, no events.
+
+A way says what must be absent before each event of the word and after the last one: one more set than the word has
+variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from math import inf
+from typing import assert_never
+
+from ostinato.query.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    EventPattern,
+    InOrder,
+    OneEvent,
+    Repeated,
+    Times,
+)
+
+Word = tuple[str, ...]
+Way = tuple[frozenset[EventPattern], ...]
+"""The patterns that must be absent: before the first event, between the first and the second, ..., after the last."""
+
+NOTHING: frozenset[EventPattern] = frozenset()
+
+
+@lru_cache(maxsize=200_000)
+def ways(pattern: EventPattern, word: Word) -> frozenset[Way]:
+    """Every way in which the whole pattern spells the whole word.
+
+    >>> a, b = OneEvent("A", "a"), OneEvent("B", "b")
+    >>> len(ways(InOrder((a, Repeated(b, Times.ONE_OR_MORE))), ("a", "b", "b")))
+    1
+    >>> ways(InOrder((a, b)), ("a",))
+    frozenset()
+    """
+    match pattern:
+        case OneEvent(variable=variable):
+            return frozenset([(NOTHING, NOTHING)] if word == (variable,) else [])
+        case Absent(body=body):
+            return frozenset([(frozenset((body,)),)] if not word else [])
+        case InOrder(parts):
+            return frozenset(_one_after_another(parts, word))
+        case AnyOf(parts):
+            return frozenset(way for part in parts for way in ways(part, word))
+        case Repeated(body, times):
+            nothing = [] if word or times is Times.ONE_OR_MORE else [(NOTHING,)]
+            again = () if times is Times.AT_MOST_ONE else _again(pattern, word, ways)
+            return frozenset([*nothing, *ways(body, word), *again])
+        case AllOf():
+            raise NotImplementedError("AND below the whole pattern")
+        case _:
+            assert_never(pattern)
+
+
+@lru_cache(maxsize=200_000)
+def begun(pattern: EventPattern, word: Word) -> frozenset[Way]:
+    """Every way in which the pattern spells some word that begins with `word`, which isn't empty, up to its last event.
+
+    These ways have no set for what comes after: that isn't known yet. Whatever has begun can also end, for every
+    pattern spells some word.
+
+    >>> a, b = OneEvent("A", "a"), OneEvent("B", "b")
+    >>> bool(begun(InOrder((a, b)), ("a",))), bool(begun(InOrder((a, b)), ("b",)))
+    (True, False)
+    """
+    match pattern:
+        case OneEvent(variable=variable):
+            return frozenset([(NOTHING,)] if word == (variable,) else [])
+        case Absent():
+            return frozenset()
+        case InOrder(parts):
+            found: set[Way] = set()
+            for at, part in enumerate(parts):
+                for cut in range(len(word)):
+                    before = _one_after_another(parts[:at], word[:cut])
+                    found.update(_joined(one, other) for one in before for other in begun(part, word[cut:]))
+            return frozenset(found)
+        case AnyOf(parts):
+            return frozenset(way for part in parts for way in begun(part, word))
+        case Repeated(body, times):
+            again = () if times is Times.AT_MOST_ONE else _again(pattern, word, begun)
+            return frozenset([*begun(body, word), *again])
+        case AllOf():
+            raise NotImplementedError("AND below the whole pattern")
+        case _:
+            assert_never(pattern)
+
+
+def _one_after_another(parts: tuple[EventPattern, ...], word: Word) -> Iterator[Way]:
+    """The word cut into as many pieces as there are parts, in every place where it can be cut."""
+    if not parts:
+        if not word:
+            yield (NOTHING,)
+        return
+    for cut in range(len(word) + 1):
+        for one in ways(parts[0], word[:cut]):
+            for other in _one_after_another(parts[1:], word[cut:]):
+                yield _joined(one, other)
+
+
+def _again(pattern: Repeated, word: Word, rest: Callable[[EventPattern, Word], frozenset[Way]]) -> Iterator[Way]:
+    """The body spells a first piece, and the repetition goes on with what is left; no piece is empty."""
+    for cut in range(1, len(word)):
+        for one in ways(pattern.body, word[:cut]):
+            for other in rest(pattern, word[cut:]):
+                yield _joined(one, other)
+
+
+def _joined(one: Way, other: Way) -> Way:
+    """What must be absent after the one and what must be absent before the other fall into the same place."""
+    return (*one[:-1], one[-1] | other[0], *other[1:])
+
+
+# --- which variables stand where --------------------------------------------------------------------------------------
+
+
+def variables_of(pattern: EventPattern) -> tuple[str, ...]:
+    """The variables outside NOT, each once, in the order of the text."""
+    match pattern:
+        case OneEvent(variable=variable):
+            return (variable,)
+        case Absent():
+            return ()
+        case InOrder(parts) | AnyOf(parts) | AllOf(parts):
+            return tuple(dict.fromkeys(name for part in parts for name in variables_of(part)))
+        case Repeated(body=body):
+            return variables_of(body)
+        case _:
+            assert_never(pattern)
+
+
+def always_adjacent(pattern: EventPattern, one: str, other: str) -> bool:
+    """Whether both variables occur at most once in any word and, whenever both occur, next to one another.
+
+    >>> a, b, c = (OneEvent(name, name) for name in "abc")
+    >>> always_adjacent(InOrder((a, b, c)), "a", "b"), always_adjacent(InOrder((a, b, c)), "a", "c")
+    (True, False)
+    """
+    if _most(pattern, one) > 1 or _most(pattern, other) > 1:
+        return False
+    # Neither stands under + or *, so going through each of those once shows all that can stand between them.
+    both = [word for word in _short_words(pattern) if one in word and other in word]
+    return all(abs(word.index(one) - word.index(other)) == 1 for word in both)
+
+
+def _most(pattern: EventPattern, variable: str) -> float:
+    """How often the variable occurs in a word at most."""
+    match pattern:
+        case OneEvent(variable=name):
+            return int(name == variable)
+        case Absent():
+            return 0
+        case InOrder(parts):
+            return sum(_most(part, variable) for part in parts)
+        case AnyOf(parts) | AllOf(parts):
+            return max(_most(part, variable) for part in parts)
+        case Repeated(body, times):
+            most = _most(body, variable)
+            return most if times is Times.AT_MOST_ONE or most == 0 else inf
+        case _:
+            assert_never(pattern)
+
+
+def _short_words(pattern: EventPattern) -> frozenset[Word]:
+    """The words of the pattern in which every repetition is gone through at most once."""
+    match pattern:
+        case OneEvent(variable=variable):
+            return frozenset([(variable,)])
+        case Absent():
+            return frozenset([()])
+        case InOrder(parts):
+            words: frozenset[Word] = frozenset([()])
+            for part in parts:
+                words = frozenset((*word, *more) for word in words for more in _short_words(part))
+            return words
+        case AnyOf(parts) | AllOf(parts):
+            return frozenset(word for part in parts for word in _short_words(part))
+        case Repeated(body, times):
+            return _short_words(body) | (frozenset() if times is Times.ONE_OR_MORE else frozenset([()]))
+        case _:
+            assert_never(pattern)

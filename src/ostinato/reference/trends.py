@@ -1,0 +1,169 @@
+"""Bound event query and rows -> its output rows, by listing every match and adding up over the list.
+
+Numbers are Python's own: whole numbers of any size, fractions where a mean is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any, assert_never
+
+from ostinato.query.event_query import (
+    AllOf,
+    BoundEventQuery,
+    EventWindows,
+    Function,
+    GroupColumn,
+    OutputItem,
+    ReturnMatches,
+    TimeWindows,
+    TrendAggregate,
+    WindowEdge,
+)
+from ostinato.reference.aggregates import aggregate
+from ostinato.reference.trend_matches import OracleMatch, Run, Scene, by_window, in_order, trend_matches
+from ostinato.reference.trend_values import at_row
+
+__all__ = ["OracleMatch", "trend_matches", "trend_rows"]
+
+
+def trend_rows(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The output rows in order of group and window: of aggregates, or for RETURN MATCHES of the matches.
+
+    COUNT and SUM of integers are ints, AVG is a float. `events` of a match is a list of (index, variable).
+    """
+    if isinstance(bound.query.returns, ReturnMatches):
+        return _matches_shown(bound, rows)
+    shown = []
+    for scenes in by_window(bound, rows):
+        found = _Found(bound, scenes)
+        if found.count:
+            shown.append({name: found.output(item) for name, item in bound.outputs})
+    if not shown and not bound.group_by and not isinstance(bound.query.bound, TimeWindows | EventWindows):
+        shown.append({name: _Found(bound, []).output(item) for name, item in bound.outputs})
+    return shown
+
+
+class _Found:
+    """What one group has in one window: its matches, or for AND the number of pairs of them."""
+
+    def __init__(self, bound: BoundEventQuery, scenes: Sequence[Scene]) -> None:
+        self.bound = bound
+        self.scenes = scenes
+        self.runs: list[Run] = []
+        if isinstance(bound.query.pattern, AllOf):
+            self.count = sum(_pairs(scene, bound.query.pattern) for scene in scenes)
+        else:
+            self.runs = [run for scene in scenes for run in scene.matches(bound.query.pattern)]
+            self.count = len(self.runs)
+
+    def output(self, item: OutputItem) -> Any:
+        match item:
+            case GroupColumn(column):
+                return self.scenes[0].group[self.bound.group_by.index(column)]
+            case WindowEdge():
+                return _edge(self.bound, self.scenes, item)
+            case TrendAggregate(variables=None):
+                return self.count
+            case TrendAggregate():
+                return self._aggregate(item)
+            case _:
+                assert_never(item)
+
+    def _aggregate(self, item: TrendAggregate) -> Any:
+        if isinstance(self.bound.query.pattern, AllOf):
+            raise NotImplementedError("AND with anything but COUNT(*)")
+        assert item.variables is not None
+        events = [event for run in self.runs for event, variable in run if variable in item.variables]
+        if item.value is None:
+            return len(events)
+        value = item.value
+        values = [each for each in (at_row(value, event.row) for event in events) if each is not None]
+        match item.function:
+            case Function.COUNT:
+                return len(values)
+            case Function.SUM:
+                return _sum(values) if values else None
+            case Function.AVG:
+                return _mean(values) if values else None
+            case Function.MIN | Function.MAX:
+                return aggregate(item.function.value, [(each,) for each in values], distinct=False, ansi=True)
+            case _:
+                assert_never(item.function)
+
+
+def _pairs(scene: Scene, pattern: AllOf) -> int:
+    """How many unordered pairs of distinct matches there are, one of each part."""
+    if len(pattern.parts) != 2:
+        raise NotImplementedError("AND of more than two parts")
+    one, other = (scene.matches(part) for part in pattern.parts)
+    return len({frozenset((left, right)) for left in one for right in other if left != right})
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if any(isinstance(value, float) for value in values):
+        return _real_sum([float(value) for value in values])
+    with localcontext() as context:
+        context.prec = 300  # nothing is rounded
+        return sum(values[1:], start=values[0])
+
+
+def _real_sum(values: Sequence[float]) -> float:
+    """Rounded once, at the end."""
+    special = [value for value in values if not math.isfinite(value)]
+    return sum(special) if special else float(sum(map(Fraction, values), start=Fraction(0)))
+
+
+def _mean(values: Sequence[Any]) -> float:
+    total = _sum(values)
+    if isinstance(total, float) and not math.isfinite(total):
+        return total
+    exact = [Fraction(value) if isinstance(value, int | Decimal) else Fraction(float(value)) for value in values]
+    return float(sum(exact, start=Fraction(0)) / len(exact))
+
+
+def _edge(bound: BoundEventQuery, scenes: Sequence[Scene], edge: WindowEdge) -> Any:
+    """Where the window starts or ends, as a value of the time column; a place where windows count events."""
+    start = scenes[0].window
+    assert start is not None
+    match bound.query.bound:
+        case EventWindows(length=places):
+            return start if edge is WindowEdge.START else start + places
+        case TimeWindows(length=length):
+            at = start if edge is WindowEdge.START else start + length // timedelta(microseconds=1)
+            return _as_time(at, next(event.row[bound.time] for scene in scenes for event in scene.events))
+        case _:
+            raise NotImplementedError("the edge of a window without windows")
+
+
+def _as_time(at_us: int, example: Any) -> Any:
+    if not isinstance(example, date):
+        return at_us
+    aware = isinstance(example, datetime) and example.tzinfo is not None
+    return datetime(1970, 1, 1, tzinfo=UTC if aware else None) + timedelta(microseconds=at_us)
+
+
+def _matches_shown(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of RETURN MATCHES. Matches are numbered within their group, whatever the window."""
+    assert isinstance(bound.query.returns, ReturnMatches)
+    windowed = isinstance(bound.query.bound, TimeWindows | EventWindows)
+    shown: list[dict[str, Any]] = []
+    group, number = None, 0
+    for scenes in by_window(bound, rows):
+        if not scenes:
+            continue
+        if group is not scenes[0].group:
+            group, number = scenes[0].group, 0
+        found = in_order(bound, [run for scene in scenes for run in scene.matches(bound.query.pattern)])
+        for run in found[: bound.query.returns.limit]:
+            number += 1
+            row = dict(zip(bound.group_by, group, strict=True)) | {"match_number": number}
+            if windowed:
+                row |= {edge.value: _edge(bound, scenes, edge) for edge in WindowEdge}
+            row |= {"match_start": run[0][0].row[bound.time], "match_end": run[-1][0].row[bound.time]}
+            shown.append(row | {"events": [(event.index, variable) for event, variable in run]})
+    return shown

@@ -1,0 +1,1 @@
+"""What queries of one workload have in common: sub-patterns they can share, and one template for all of them."""

@@ -1,0 +1,148 @@
+"""Text -> query -> text -> the same query, and the builder that gives the same query."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostinato.errors import QueryError
+from ostinato.language.event_fluent import EventBuilder, absent, any_of, both, repeated, seq
+from ostinato.language.event_pattern import parse_event_pattern
+from ostinato.language.event_query import parse_event_query
+from ostinato.language.event_render import render_event_pattern, render_event_query
+from ostinato.query.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
+
+QUERIES = [
+    "PATTERN A RETURN COUNT(*)",
+    "FROM `my db`.rides TYPE kind TIME `the time` PATTERN SEQ(A a, B+ b) RETURN COUNT(*), SUM(b.x) AS total",
+    "TYPE Slow AS speed < 10 AND NOT parked, `very fast` AS speed >= 90 PATTERN Slow+ `where` RETURN MATCHES LIMIT 3",
+    "PATTERN SEQ(A, NOT SEQ(C c, D)+, B, (B OR SEQ(E, F))*, `not`?) STRICT RETURN MATCHES",
+    "PATTERN SEQ(A, B) AND (A OR C) SKIP TILL NEXT MATCH GROUP BY id, `my key` RETURN id, COUNT(*)",
+    "PATTERN A+ a WHERE [x, y] AND a.x BETWEEN 1 AND 2 AND (a.x = 1 OR a.y IN (2, 3)) AND SAME[z] RETURN COUNT(a)",
+    "PATTERN A+ a WHERE NEXT(a).x <= a.x AND PREV(a).s.t = a.s.t AND FIRST(a.x) < SUM(a[i].x) RETURN MATCHES",
+    "PATTERN A WITHIN 90 SECONDS SLIDE 1.5 SECONDS RETURN WINDOW_START, window_end AS until, MAX(A.x + 1)",
+    "PATTERN A WITHIN 1 DAY TUMBLE RETURN COUNT(*)",
+    "PATTERN A WITHIN INTERVAL '1 00:00:00.000001' DAY TO SECOND RETURN COUNT(*)",
+    "PATTERN A WITHIN 1 EVENT SLIDE 3 EVENTS RETURN COUNT( A ), avg(A.x * (1 + A.y)), min( `A`.x )",
+    "PATTERN A WITHIN 10 EVENTS RETURN COUNT(*)",
+]
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_queries(text: str) -> None:
+    query = parse_event_query(text)
+    rendered = render_event_query(query)
+    assert parse_event_query(rendered) == query, rendered
+    assert render_event_query(parse_event_query(rendered)) == rendered
+
+
+def test_the_text_is_for_people() -> None:
+    text = """\
+FROM rides
+TYPE kind
+TIME ts
+PATTERN SEQ(Request r, Travel+ t, NOT Pickup p)
+SKIP TILL NEXT MATCH
+WHERE SAME[driver, rider] AND (t.speed < 10) AND (next(t).speed <= t.speed)
+GROUP BY district
+WITHIN 30 MINUTES SLIDE 5 MINUTES
+RETURN district, count(*), sum(t.duration) AS `total`"""
+    assert render_event_query(parse_event_query(text)) == text
+
+
+NAMES = st.sampled_from(["A", "B", "a", "Or", "strict", "two words", "a`b", "_1", "SEQ", "Ü"])
+ONE = st.builds(OneEvent, NAMES, NAMES)
+
+
+def _larger(inner: st.SearchStrategy[EventPattern]) -> st.SearchStrategy[EventPattern]:
+    several = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map(tuple).map(InOrder),
+        several.map(AnyOf),
+        several.map(AllOf),
+        st.builds(Repeated, inner, st.sampled_from(Times)),
+        inner.map(Absent).map(lambda part: part.body if isinstance(part.body, Absent) else part),
+    )
+
+
+@given(st.recursive(ONE, _larger, max_leaves=8))
+def test_patterns(pattern: EventPattern) -> None:
+    assert parse_event_pattern(render_event_pattern(pattern)) == pattern, render_event_pattern(pattern)
+
+
+# --- the builder ------------------------------------------------------------------------------------------------------
+
+
+def test_every_method_has_its_words() -> None:
+    built = (
+        seq("Request r", "Travel+ t", absent("Pickup p"))
+        .from_("rides")
+        .type("kind")
+        .time("ts")
+        .skip_till_next_match()
+        .same("driver", "rider")
+        .where("t.speed < 10", "r.x = 1 OR r.x = 2")
+        .where("NEXT(t).speed <= t.speed")
+        .group_by("district")
+        .within("30 MINUTES", slide=timedelta(minutes=5))
+        .returns("district", "COUNT(*)", total="SUM(t.duration)")
+    )
+    text = """
+        FROM rides TYPE kind TIME ts
+        PATTERN SEQ(Request r, Travel+ t, NOT Pickup p) SKIP TILL NEXT MATCH
+        WHERE SAME[driver, rider] AND t.speed < 10 AND (r.x = 1 OR r.x = 2) AND NEXT(t).speed <= t.speed
+        GROUP BY district WITHIN 30 MINUTES SLIDE 5 MINUTES
+        RETURN district, COUNT(*), SUM(t.duration) AS total"""
+    assert built.query == parse_event_query(text)
+
+
+@pytest.mark.parametrize(
+    ("built", "pattern"),
+    [
+        (seq("A", "B+ b"), "SEQ(A, B+ b)"),
+        (seq("A", repeated(seq("B", "C"))), "SEQ(A, SEQ(B, C)+)"),
+        (seq("A", any_of("B", seq("C", "D"))), "SEQ(A, B OR SEQ(C, D))"),
+        (seq("A", absent(seq("C", "D")), "B"), "SEQ(A, NOT SEQ(C, D), B)"),
+        (seq("A", absent(any_of("C", "D")), "B"), "SEQ(A, NOT (C OR D), B)"),
+        (seq("A", absent("C OR D"), "B"), "SEQ(A, NOT (C OR D), B)"),
+        (repeated("A a", "?"), "A? a"),
+        (both("A", seq("B", "C")), "A AND SEQ(B, C)"),
+    ],
+)
+def test_patterns_by_calls(built: EventBuilder, pattern: str) -> None:
+    assert built.returns("COUNT(*)").query == parse_event_query(f"PATTERN {pattern} RETURN COUNT(*)")
+
+
+@pytest.mark.parametrize(
+    ("built", "words"),
+    [
+        (seq("A").strict(), "STRICT"),
+        (seq("A").strict().skip_till_any_match(), ""),
+        (seq("A").within(100), "WITHIN 100 EVENTS"),
+        (seq("A").within(100, slide=10), "WITHIN 100 EVENTS SLIDE 10 EVENTS"),
+        (seq("A").within("1 DAY", tumble=True), "WITHIN 1 DAY TUMBLE"),
+        (seq("A").within(timedelta(hours=1)), "WITHIN 1 HOUR"),
+    ],
+)
+def test_clauses_by_calls(built: EventBuilder, words: str) -> None:
+    assert built.returns_matches(5).query == parse_event_query(f"PATTERN SEQ(A) {words} RETURN MATCHES LIMIT 5")
+
+
+def test_types_by_condition() -> None:
+    built = seq("Slow", "`very fast`").type(**{"Slow": "speed < 10", "very fast": "speed >= 10"}).returns("COUNT(*)")
+    text = "TYPE Slow AS speed < 10, `very fast` AS speed >= 10 PATTERN SEQ(Slow, `very fast`) RETURN COUNT(*)"
+    assert built.query == parse_event_query(text)
+
+
+def test_what_can_not_be_built() -> None:
+    with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
+        seq("A").type()
+    with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
+        seq("A").within(3, slide=1, tumble=True)
+    with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
+        seq("A", seq("B").where("B.x > 1"))  # or else the condition would be lost
+    with pytest.raises(QueryError, match="SYNTAX_ERROR"):
+        _ = seq("A").query

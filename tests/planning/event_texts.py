@@ -1,0 +1,40 @@
+"""Event queries for tests: text -> bound query or plan, over columns of the usual names."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ostinato.language.event_binding import bind_event_query
+from ostinato.language.event_query import parse_event_query
+from ostinato.planning.event_plan import EventsPlan, plan_events
+from ostinato.planning.event_types import TypedEventsPlan, type_events
+from ostinato.predicates.types import Settings
+from ostinato.query.event_query import BoundEventQuery
+
+TYPES = {
+    "kind": pa.string(),
+    "ts": pa.timestamp("us"),
+    "day": pa.date32(),
+    "n": pa.int64(),
+    "x": pa.int64(),
+    "small": pa.int16(),
+    "f": pa.float64(),
+    "price": pa.decimal128(10, 2),
+    "wide": pa.decimal128(30, 2),
+    "name": pa.string(),
+    "district": pa.string(),
+    "driver": pa.string(),
+}
+
+
+def bound(text: str, time: str = "ts") -> BoundEventQuery:
+    return bind_event_query(parse_event_query(text), tuple(TYPES), type="kind", time=time)
+
+
+def planned(*texts: str, time: str = "ts") -> EventsPlan:
+    return plan_events([bound(text, time) for text in texts])
+
+
+def typed(*texts: str, time: str = "ts", numbers: str = "decimal", approximate: bool = False) -> TypedEventsPlan:
+    plan = planned(*texts, time=time)
+    return type_events(plan, TYPES.__getitem__, Settings(), numbers=numbers, approximate=approximate)
