@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import Row
@@ -20,10 +20,9 @@ from pyspark.sql.streaming.stateful_processor import (
 from ostinato.errors import OstinatoError, carried
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.runtimes.spark.stream_packing import pack_results, unpack_table
-from ostinato.runtimes.spark.stream_task import StreamTask
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.task.stream import Step
+    from ostinato.runtimes.task.stream import Counts
     from ostinato.runtimes.task.stream_state import BucketState
 
 FOUND = f"{PREFIX}found"
@@ -52,6 +51,42 @@ _SEGMENT = s.StructType([s.StructField("segment", s.BinaryType())])
 _TEXT = s.StructType([s.StructField("json", s.StringType())])
 
 
+class BucketStep(Protocol):
+    """What comes of one `advance`."""
+
+    @property
+    def results(self) -> Any: ...
+    @property
+    def state(self) -> BucketState: ...
+    @property
+    def wake_at_us(self) -> int | None: ...
+    @property
+    def counts(self) -> Counts: ...
+
+
+class BucketWorker(Protocol):
+    """The core of a query over streams."""
+
+    def advance(self, state: BucketState, arrived: pa.Table | None, watermark_us: int) -> BucketStep: ...
+
+
+class BucketTask(Protocol):
+    """What the workers of a stream need; sent to the executors with every batch."""
+
+    @property
+    def shipped(self) -> pa.Schema: ...
+    @property
+    def output(self) -> pa.Schema: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def definition(self) -> str: ...
+    @property
+    def worker(self) -> BucketWorker: ...
+    def rows(self, results: Any) -> pa.Table:
+        """Results as they leave."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """What Spark keeps of a bucket."""
@@ -65,7 +100,7 @@ class _Stored:
 class BucketProcessor(StatefulProcessor):
     """Nothing of matching is here: it moves bytes between Spark's state and the core."""
 
-    def __init__(self, task: StreamTask, *, has_watermark: bool) -> None:
+    def __init__(self, task: BucketTask, *, has_watermark: bool) -> None:
         self.task = task
         self.has_watermark = has_watermark
 
@@ -122,7 +157,7 @@ class BucketProcessor(StatefulProcessor):
         state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
         return _Stored(state, timer_ms, open_runs, state_bytes)
 
-    def _store(self, before: _Stored, step: Step) -> _Stored:
+    def _store(self, before: _Stored, step: BucketStep) -> _Stored:
         state = step.state
         _update(self._open_rows, before.state.open_rows, state.open_rows)
         _update(self._waiting, before.state.waiting, state.waiting)

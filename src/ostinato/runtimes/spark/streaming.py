@@ -8,7 +8,9 @@ select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> wh
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
@@ -21,7 +23,7 @@ from ostinato.runtimes.spark.stream_metrics import OBSERVED
 from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket, UnpackResults
-from ostinato.runtimes.spark.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor
+from ostinato.runtimes.spark.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor, BucketTask
 from ostinato.runtimes.spark.stream_task import stream_task
 
 _clauses = itertools.count(1)
@@ -38,19 +40,30 @@ def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
 
 
 def _found(query: SparkQuery, stream: StreamSettings, delay: int | None) -> DataFrame:
-    definition = define(query, stream)
-    schema = stream_schema(query, stream, delay)
-    task = stream_task(query, definition)
+    task = stream_task(query, define(query, stream))
     keys = [query.key_expression(name) for name in query.bound.partition_by]
-    bucket = F.pmod(F.hash(*keys), F.lit(stream.buckets)) if keys else F.lit(0)
-    shipped = query.projected().select(bucket.cast("int").alias(BUCKET), "*")
-    packed = shipped.mapInArrow(PackByBucket(task.shipped), _PACKED)
+    schema = stream_schema(query, stream, delay)
+    return through_buckets(query.projected(), keys, stream.buckets, task, schema, has_watermark=delay is not None)
+
+
+def through_buckets(
+    shipped: DataFrame,
+    keys: Sequence[SparkColumn],
+    buckets: int,
+    task: BucketTask,
+    schema: s.StructType,
+    *,
+    has_watermark: bool,
+) -> DataFrame:
+    """What the task's worker gives for the shipped rows, bucket by bucket, in columns of the schema."""
+    bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
+    packed = shipped.select(bucket.cast("int").alias(BUCKET), "*").mapInArrow(PackByBucket(task.shipped), _PACKED)
     emitted = packed.groupBy(BUCKET).transformWithState(
-        BucketProcessor(task, has_watermark=delay is not None),
+        BucketProcessor(task, has_watermark=has_watermark),
         EMITTED,
         "Append",
-        "None" if delay is None else "EventTime",
+        "EventTime" if has_watermark else "None",
     )
     sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
-    observed = emitted.observe(f"{OBSERVED}-{definition.fingerprint[:8]}-{next(_clauses)}", *sums)
+    observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_clauses)}", *sums)
     return observed.where(RAISES).select(FOUND).mapInArrow(UnpackResults(task.output), schema)

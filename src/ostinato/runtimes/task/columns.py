@@ -94,17 +94,20 @@ class SortedColumns:
 
     def time_us(self, name: str) -> NDArray[np.int64]:
         """A date or timestamp column in microseconds; NO_TIME where it is NULL."""
-        array = self.arrays[name]
-        scale = 86_400_000_000 if array.type == t.DATE else 1
-        numbers = array.cast(pa.int32()).cast(pa.int64()) if array.type == t.DATE else array.cast(pa.int64())
-        values = np.asarray(numbers.fill_null(0)) * scale
-        if numbers.null_count:
-            values = np.where(np.asarray(numbers.is_null()), NO_TIME, values)
+        values = microseconds_of(self.arrays[name])
         return values if self.ordered.rows is None else values[self.ordered.rows]
 
     def is_null(self, name: str) -> NDArray[np.bool_]:
         nulls = np.asarray(self.arrays[name].is_null())
         return nulls if self.ordered.rows is None else nulls[self.ordered.rows]
+
+
+def microseconds_of(array: pa.Array) -> NDArray[np.int64]:
+    """Dates and timestamps in microseconds; NO_TIME where they are NULL."""
+    scale = 86_400_000_000 if array.type == t.DATE else 1
+    numbers = array.cast(pa.int32()).cast(pa.int64()) if array.type == t.DATE else array.cast(pa.int64())
+    values = np.asarray(numbers.fill_null(0)) * scale
+    return np.where(np.asarray(numbers.is_null()), NO_TIME, values) if numbers.null_count else values
 
 
 def _moved(values: NDArray[Scalar], shift: int) -> NDArray[Scalar]:

@@ -78,7 +78,7 @@ class StreamWorker:
         self.worker = Worker(typed)
         self.bound = typed.plan.bound
         self.search = StreamSearch(self.worker)
-        self.gate = Gate(typed, self.bound.order_by[0].column, options.eager)
+        self.gate = Gate(self.bound.order_by[0].column, options.eager)
         self.fingerprint = _fingerprint(typed, self.conditions, options)
 
     def advance(

@@ -8,10 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import Ordered
 from ostinato.matching.search import NO_TIME
-from ostinato.planning.typed import TypedPlan
-from ostinato.runtimes.task.columns import SortedColumns
+from ostinato.runtimes.task.columns import microseconds_of
 from ostinato.runtimes.task.stream_batches import as_batch, joined, segments_of, split
 from ostinato.runtimes.task.stream_state import BucketState, Opened, check_columns
 
@@ -42,9 +40,8 @@ class Intake:
 class Gate:
     """Decides by its time what becomes of a row."""
 
-    typed: TypedPlan
     time_column: str
-    eager: bool
+    eager: bool = False
 
     def times(self, rows: pa.RecordBatch | None) -> Times:
         """Microseconds; NO_TIME where the time is NULL."""
@@ -53,8 +50,7 @@ class Gate:
         array = rows.column(self.time_column)
         if not array.null_count and pa.types.is_timestamp(array.type):  # the usual case, without a copy
             return np.asarray(array.view(pa.int64()))
-        ordered = Ordered(None, np.array([0, len(array)], np.int64))
-        return SortedColumns(self.typed, {self.time_column: array}, ordered).time_us(self.time_column)
+        return microseconds_of(array)
 
     def take_in(
         self, state: BucketState, before: Opened, arrived: pa.Table | None, watermark_us: int, *, finished: bool

@@ -86,18 +86,28 @@ class Opened:
 
 def open_state(state: BucketState, query: str) -> Opened:
     """Raises where the state is not one of this query, or in a form that this version doesn't know."""
-    if not state.header:
-        return Opened(Keys.new(0), NO_TIME, None, None)
-    header = _read(state.header, "header")
-    metadata = header.schema.metadata or {}
-    _check(metadata, query)
+    header, known_until = read_header(state, query)
+    if header is None:
+        return Opened(Keys.new(0), known_until, None, None)
     columns = {name: header.column(name).to_numpy().astype(np.int64) for name in header.schema.names}
     zeros = np.zeros(header.num_rows, np.int64)
     keys = Keys(*(columns.get(name, zeros) for name in Keys._fields))
-    known_until = int(metadata[_KNOWN_UNTIL])
-    open_rows = joined([_read(segment, "open rows") for segment in state.open_rows])
-    waiting = joined([_read(segment, "waiting rows") for segment in state.waiting])
-    return Opened(keys, known_until, open_rows, waiting)
+    return Opened(keys, known_until, read_rows(state.open_rows, "open rows"), read_rows(state.waiting, "waiting rows"))
+
+
+def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, int]:
+    """The header as it was written, and up to when rows were known; raises as `open_state` does."""
+    if not state.header:
+        return None, NO_TIME
+    header = _read(state.header, "header")
+    metadata = header.schema.metadata or {}
+    _check(metadata, query)
+    return header, int(metadata[_KNOWN_UNTIL])
+
+
+def read_rows(segments: tuple[bytes, ...], what: str) -> pa.RecordBatch | None:
+    """The rows of all segments; None where there are none."""
+    return joined([_read(segment, what) for segment in segments])
 
 
 def _check(metadata: dict[bytes, bytes], query: str) -> None:
@@ -146,6 +156,10 @@ def header_bytes(keys: Keys, known_until: int, query: str) -> bytes:
         for name, values in zip(Keys._fields, keys, strict=True)
         if name == "rows" or values.any()
     }
+    return stamped(pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)), known_until, query)
+
+
+def stamped(header: pa.RecordBatch, known_until: int, query: str) -> bytes:
+    """A header with what `read_header` asks of it."""
     metadata = {_VERSION: str(FORMAT_VERSION), _QUERY: query, _KNOWN_UNTIL: str(known_until)}
-    batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    return to_bytes(batch.replace_schema_metadata(metadata))
+    return to_bytes(header.replace_schema_metadata(metadata))
