@@ -86,6 +86,18 @@ def test_a_kernel_of_an_edited_file_gets_a_new_folder(tmp_path: Path, monkeypatc
     assert len(seen) == 2
 
 
+def test_techniques_keep_their_kernels_when_another_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path)
+    (tmp_path / "kernel_cache.py").write_text("")
+    for name in ("one", "other"):
+        (tmp_path / "techniques" / name).mkdir(parents=True)
+        (tmp_path / "techniques" / name / "kernels.py").write_text("X = 1\n")
+    before = [kernel_cache._fingerprint(part) for part in (None, "one", "other")]
+    (tmp_path / "techniques" / "other" / "kernels.py").write_text("X = 2\n")
+    after = [kernel_cache._fingerprint(part) for part in (None, "one", "other")]
+    assert after[:2] == before[:2] and after[2] != before[2]
+
+
 PROGRAM = """
     import ostinato.kernel_cache as kernel_cache
     folder = kernel_cache.prepare_numba_cache()
@@ -160,7 +172,7 @@ def test_a_temporary_folder_that_others_can_write_is_not_used(tmp_path: Path) ->
 
 
 def test_kernel_still_compiles_when_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda: None)
+    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda technique=None: None)
 
     @kernel
     def add_one(x: int) -> int:

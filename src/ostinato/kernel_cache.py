@@ -29,8 +29,10 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 """Without numba's reference counting: arrays are borrowed from the caller, none may be made. Reading an array out of a
 tuple costs an atomic addition otherwise, which made the search ten times slower."""
-_FOLDERS_WITH_KERNELS = ("automaton", "events", "matching", "predicates", "results", "techniques")
-"""With the constants that kernels take from modules beside them."""
+_FOLDERS_WITH_KERNELS = ("automaton", "events", "matching", "predicates", "results")
+"""With the constants that kernels take from modules beside them. Beyond these, a technique's kernels take from its own
+folder only: techniques don't import one another."""
+_TECHNIQUES = "techniques"
 _FOLDER_PREFIX = "kernels-"
 _FORGET_AFTER_SECONDS = 14 * 24 * 3600
 
@@ -64,7 +66,7 @@ def _uncached(function: Function, options: dict[str, Any]) -> Function:
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
-    folder = prepare_numba_cache()
+    folder = prepare_numba_cache(_technique(function))
     if folder is None:
         return _uncached(function, options)
     before = numba.config.CACHE_DIR
@@ -85,14 +87,23 @@ def interpreted(compiled: Function) -> Function:
     return behind
 
 
+def _technique(function: Function) -> str | None:
+    """The technique whose folder the function stands in."""
+    try:
+        parts = Path(function.__code__.co_filename).relative_to(_PACKAGE / _TECHNIQUES).parts
+    except (AttributeError, ValueError):
+        return None
+    return parts[0]
+
+
 @functools.cache
-def prepare_numba_cache() -> Path | None:
+def prepare_numba_cache(technique: str | None = None) -> Path | None:
     """The folder where kernels of this state of the sources are kept; None when nothing can be written.
 
     The first that can be written of: NUMBA_CACHE_DIR if it is set, else this package's `__pycache__`, the user's cache
     folder, the folder for temporary files.
     """
-    name = _FOLDER_PREFIX + _fingerprint()
+    name = _FOLDER_PREFIX + _fingerprint(technique)
     for parent in _parents():
         folder = parent / name
         if _can_write(folder):
@@ -114,11 +125,12 @@ def _parents() -> Iterator[Path]:
         yield temporary
 
 
-def _fingerprint() -> str:
-    """Stands for all sources that hold kernels, and for the settings that change what they compile to."""
+def _fingerprint(technique: str | None = None) -> str:
+    """Stands for the sources that kernels are made of, and for the settings that change what they compile to."""
     digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}".encode())
     sources = [_PACKAGE / "kernel_cache.py"]
-    for folder in _FOLDERS_WITH_KERNELS:
+    own = () if technique is None else (f"{_TECHNIQUES}/{technique}",)
+    for folder in (*_FOLDERS_WITH_KERNELS, *own):
         sources += sorted((_PACKAGE / folder).rglob("*.py"))
     for source in sources:
         digest.update(source.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source.read_bytes())
