@@ -92,7 +92,11 @@ class Program:
 
 
 PairTest = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
-"""(rows of earlier events, rows of later events), equally long -> whether each pair passes."""
+"""(rows of earlier events, rows of later events), equally long -> whether each pair passes.
+
+Where states are kept, a row below 0 is an event of an earlier call: -1 - (s + S * k) stands for sequence s of the S in
+this call, k events of that sequence before the last one that earlier calls were given.
+"""
 
 
 @dataclass(frozen=True, slots=True)

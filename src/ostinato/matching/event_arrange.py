@@ -1,0 +1,93 @@
+"""The matches of one block, in the order of the search -> the output, in order of the last event's time.
+
+Matches that end at one time stay in the order of the search: sorting is stable. Small blocks are sorted by insertion,
+others by digits of eight bits, as many as the keys differ in; what is in order already is only copied.
+"""
+
+from __future__ import annotations
+
+from ostinato.kernel_cache import called_kernel, inline_kernel
+
+_FEW = 24
+_DIGIT = 8
+
+
+@called_kernel
+def arrange(block, output, group_end, found, wanted, matches, rows):  # type: ignore[no-untyped-def]
+    """Copies the first `wanted` of `found` matches behind those of the output; gives the number of its rows then.
+
+    `matches` and `rows` say how much the output holds. Of two rows the later one has the larger `group_end`.
+    """
+    at, from_rows, from_labels = block.at, block.rows, block.labels
+    to_at, to_rows, to_labels = output.at, output.rows, output.labels
+    least, most, in_order = _keys(block, group_end, found)
+    which = 0
+    if not in_order:
+        if found <= _FEW:
+            _by_insertion(block.keys[0], block.numbers[0], found)
+        else:
+            which = _by_digits(block.keys, block.numbers, block.digits, found, most - least)
+    numbers = block.numbers[which]
+    for match in range(wanted):
+        number = numbers[match]
+        low, high = at[number], at[number + 1]
+        for place in range(low, high):
+            to_rows[rows] = from_rows[place]
+            to_labels[rows] = from_labels[place]
+            rows += 1
+        to_at[matches + match + 1] = rows
+    return rows
+
+
+@inline_kernel
+def _keys(block, group_end, found):  # type: ignore[no-untyped-def]
+    """The time of each match's last event as a small number; the least and the largest, and whether they ascend."""
+    keys, numbers = block.keys[0], block.numbers[0]
+    least = most = group_end[block.rows[block.at[1] - 1]]
+    in_order = True
+    before = least
+    for match in range(found):
+        key = group_end[block.rows[block.at[match + 1] - 1]]
+        in_order &= before <= key
+        before = key
+        least = min(least, key)
+        most = max(most, key)
+        keys[match] = key
+        numbers[match] = match
+    for match in range(found):
+        keys[match] -= least
+    return least, most, in_order
+
+
+@inline_kernel
+def _by_insertion(keys, numbers, found):  # type: ignore[no-untyped-def]
+    for match in range(1, found):
+        key, number = keys[match], numbers[match]
+        to = match
+        while to > 0 and keys[to - 1] > key:
+            keys[to], numbers[to] = keys[to - 1], numbers[to - 1]
+            to -= 1
+        keys[to], numbers[to] = key, number
+
+
+@inline_kernel
+def _by_digits(keys, numbers, counts, found, largest):  # type: ignore[no-untyped-def]
+    """Sorts from one half of the room to the other and back, a digit each time; gives the half it ended in."""
+    source, shift = 0, 0
+    while (largest >> shift) > 0:
+        counts[:] = 0
+        for match in range(found):
+            counts[((keys[source, match] >> shift) & 255) + 1] += 1
+        for digit in range(256):
+            counts[digit + 1] += counts[digit]
+        other = 1 - source
+        for match in range(found):
+            key = keys[source, match]
+            digit = (key >> shift) & 255
+            to = counts[digit]
+            counts[digit] = to + 1
+            keys[other, to] = key
+            numbers[other, to] = numbers[source, match]
+        source = other
+        shift += _DIGIT
+    return source

@@ -1,0 +1,209 @@
+"""What must be true of the oracle of event queries whatever the query: laws between answers, no engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from tests.laws.event_strategies import (
+    AGGREGATES_ONLY,
+    MATCHES_ONLY,
+    Example,
+    bind,
+    event_examples,
+    event_queries,
+)
+
+from ostinato.automaton.trend_automaton import START, build_trend_automaton
+from ostinato.query.event_query import (
+    AllOf,
+    BoundEventQuery,
+    EventWindows,
+    Function,
+    ReturnAggregates,
+    ReturnMatches,
+    Selection,
+    TimeWindows,
+    TrendAggregate,
+)
+from ostinato.reference.trend_matches import Scene, TooManyRuns, by_window
+from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
+from ostinato.reference.trend_words import begun, ways
+from ostinato.reference.trends import trend_matches, trend_rows
+
+Rows = list[dict[str, Any]]
+
+
+def found(bound: BoundEventQuery, rows: Rows) -> Counter[tuple[Any, ...]]:
+    """The matches by their ids; more than the oracle bears is no example."""
+    try:
+        matches = trend_matches(bound, rows)
+    except TooManyRuns:
+        assume(False)
+    return Counter(
+        (each.group, each.window, *((rows[at]["id"], variable) for at, variable in each.pairs)) for each in matches
+    )
+
+
+def under(bound: BoundEventQuery, selection: Selection) -> BoundEventQuery:
+    return replace(bound, query=replace(bound.query, selection=selection))
+
+
+@given(event_examples())
+def test_every_query_has_an_answer(example: Example) -> None:
+    bound = bind(example.text)
+    try:
+        rows = trend_rows(bound, example.rows)
+    except TooManyRuns:
+        event("too many runs")
+        return
+    event("some rows" if rows else "no rows")
+    for row in rows:
+        assert bound.query.returns != ReturnMatches() or row["events"]
+        assert not isinstance(bound.query.returns, ReturnAggregates) or tuple(row) == tuple(n for n, _ in bound.outputs)
+
+
+@given(event_examples(MATCHES_ONLY), st.randoms(use_true_random=False))
+def test_the_order_of_arrival_does_not_matter(example: Example, random: Any) -> None:
+    rows = example.rows
+    shuffled = random.sample(rows, len(rows))
+    assert found(bind(example.text), shuffled) == found(bind(example.text), rows)
+
+
+@given(event_examples(replace(MATCHES_ONLY, selections=("",)), most_rows=7))
+def test_strict_is_among_next_is_among_any(example: Example) -> None:
+    bound, rows = bind(example.text), example.rows
+    strict, following, every = (
+        found(under(bound, selection), rows) for selection in (Selection.STRICT, Selection.NEXT, Selection.ANY)
+    )
+    assert strict <= following <= every
+    assert set(every.values()) <= {1}
+
+
+@given(event_examples(AGGREGATES_ONLY, most_rows=7))
+def test_count_is_the_number_of_matches(example: Example) -> None:
+    bound, rows = bind(example.text), example.rows
+    assume(not isinstance(bound.query.pattern, AllOf))
+    counted = replace(bound, outputs=(("n", TrendAggregate(Function.COUNT)),))
+    by_scene = Counter((key[0], key[1]) for key in found(bound, rows).elements())
+    numbers = [row["n"] for row in trend_rows(counted, rows)]
+    assert sorted(numbers) == sorted(by_scene.values()) or (numbers == [0] and not by_scene)
+
+
+@given(event_examples(replace(MATCHES_ONLY, negation=False), most_rows=7))
+def test_a_window_is_evaluated_as_if_it_were_the_input(example: Example) -> None:
+    bound, rows = bind(example.text), example.rows
+    assume(isinstance(bound.query.bound, TimeWindows | EventWindows))
+    unbounded = replace(bound, query=replace(bound.query, bound=None))
+    expected: Counter[tuple[Any, ...]] = Counter()
+    for scenes in by_window(bound, rows):
+        inside = {each.index for scene in scenes for each in scene.events}
+        for key in found(unbounded, [row for at, row in enumerate(rows) if at in inside]):
+            expected[(key[0], scenes[0].window, *key[2:])] += 1
+    assert found(bound, rows) == expected
+
+
+@given(event_examples(replace(MATCHES_ONLY, selections=("",)), most_rows=5))
+def test_nothing_is_lost_by_growing_runs_event_by_event(example: Example) -> None:
+    """The same matches come from all sets of events with all choices of variables, each tested as a whole."""
+    bound, rows = bind(example.text), example.rows
+    assume(not bound.absent_variables)
+    for scenes in by_window(bound, rows):
+        for scene in scenes:
+            expected = {run for run in every_choice(scene) if is_match(scene, run)}
+            assert set(scene.matches(bound.query.pattern)) == expected
+
+
+def every_choice(scene: Scene) -> list[Any]:
+    """Every sequence of pairs of events, in their order, and variables."""
+    choices: list[Any] = [()]
+    for each in scene.events:
+        choices += [(*chosen, (each, variable)) for chosen in choices for variable in scene.bound.variables]
+        assume(len(choices) < 20_000)
+    return choices
+
+
+def is_match(scene: Scene, run: Any) -> bool:
+    """The definition, word for word; there is no NOT."""
+    bound = scene.bound
+    rows = [(each.row, variable) for each, variable in run]
+    return (
+        bool(run and ways(bound.query.pattern, tuple(variable for _, variable in run)))
+        and all(one.time_us < other.time_us for (one, _), (other, _) in pairwise(run))
+        and all(at_row(bound.qualifies[variable], row) is True for row, variable in rows)
+        and all(
+            adjacent_holds(condition, one, other)
+            for condition in bound.adjacent
+            for (one, before), (other, after) in pairwise(rows)
+            if (condition.before, condition.after) == (before, after)
+        )
+        and all(run_holds(condition, rows) for condition in bound.run)
+        and scene._in_span(run)
+    )
+
+
+@given(event_queries(replace(MATCHES_ONLY, negation=False)), st.data())
+def test_the_words_of_a_pattern_are_those_of_its_automaton(text: str, data: Any) -> None:
+    bound = bind(text)
+    automaton = build_trend_automaton(bound.query.pattern)
+    steps = {(step.source, automaton.labels[step.label]): step.target for step in automaton.transitions}
+    words = st.lists(st.sampled_from(bound.variables), min_size=1, max_size=6)
+    for word in data.draw(st.lists(words, min_size=1, max_size=20)):
+        states: list[int | None] = [START]
+        for variable in word:
+            states.append(None if states[-1] is None else steps.get((states[-1], variable)))
+        assert bool(begun(bound.query.pattern, tuple(word))) == (states[-1] is not None)
+        assert bool(ways(bound.query.pattern, tuple(word))) == (states[-1] in automaton.accepting)
+
+
+# --- the strategies themselves ----------------------------------------------------------------------------------------
+
+
+KINDS: tuple[tuple[str, ...], ...] = (
+    ("NOT", "SKIP TILL NEXT"),
+    ("NOT", "SLIDE"),
+    ("NOT", "WITHIN", "EVENTS"),
+    (" AND ", "COUNT(*)"),
+    ("SAME[k, g]", "GROUP BY g"),
+    ("NEXT(", "% 3"),
+    ("PREV(", ".y"),
+    ("SUM(", "[i].x", "MATCHES"),
+    ("STRICT", "EVENTS"),
+    ("TYPE A AS",),
+    ("AVG(",),
+    (" OR ", ")+"),
+)
+
+
+def test_queries_of_every_kind_are_drawn() -> None:
+    seen: Counter[tuple[str, ...]] = Counter()
+
+    @settings(max_examples=500, database=None, derandomize=True)
+    @given(event_queries())
+    def look(text: str) -> None:
+        seen.update(kind for kind in KINDS if all(word in text for word in kind))
+
+    look()
+    assert [kind for kind in KINDS if not seen[kind]] == [], seen
+
+
+def test_most_examples_say_something() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=200, database=None, derandomize=True)
+    @given(event_examples())
+    def look(example: Example) -> None:
+        try:
+            rows = trend_rows(bind(example.text), example.rows)
+        except TooManyRuns:
+            seen["too many"] += 1
+            return
+        seen["something" if any(value for row in rows for value in row.values()) else "nothing"] += 1
+
+    look()
+    assert seen["something"] > 80, seen
+    assert seen["too many"] < 10, seen

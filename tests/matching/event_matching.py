@@ -1,0 +1,72 @@
+"""A bound event query and rows -> the matches that the kernel lists, beside those of the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from tests.laws.trend_programs import Prepared
+
+from ostinato.matching.event_conditions import lower_run_conditions
+from ostinato.matching.event_matches import EventMatches, MatchLimits, find_event_matches
+from ostinato.matching.event_program import NO_WINDOW
+from ostinato.predicates.evaluate import as_vector, evaluate
+from ostinato.predicates.types import Settings, normalise
+from ostinato.predicates.typing import type_of
+from ostinato.predicates.vectors import Vector
+from ostinato.query.expressions import Column, Expr
+from ostinato.reference.trend_matches import by_window
+
+SETTINGS = Settings()
+NO_LIMITS = MatchLimits()
+Listed = dict[tuple[int, int | None], list[tuple[tuple[int, str], ...]]]
+"""By sequence and window: matches as (index of the row in the input, variable), in order."""
+
+
+def found(ready: Prepared, columns: Mapping[str, pa.DataType], limits: MatchLimits = NO_LIMITS) -> EventMatches:
+    """What the kernel lists; `columns` are the types of the input's."""
+    types = {name: normalise(kind, SETTINGS) for name, kind in columns.items()}
+    rows = [event.row for sequence in ready.sequences for event in sequence]
+    arrays = {Column(name): pa.array([row[name] for row in rows], kind) for name, kind in columns.items()}
+
+    def operand_type(expr: Expr) -> pa.DataType:
+        return type_of(expr, lambda node: types[node.name] if isinstance(node, Column) else None, SETTINGS)
+
+    def column(expr: Expr) -> Vector:
+        return as_vector(evaluate(expr, arrays.get, len(rows), SETTINGS), SETTINGS)
+
+    conditions = lower_run_conditions(ready.plan.queries[0].run, ready.program.automaton, operand_type, SETTINGS)
+    return find_event_matches(ready.program, ready.whole(), limits, conditions, column)
+
+
+def listed(ready: Prepared, matches: EventMatches) -> Listed:
+    """The same by the rows of the input and the names of variables."""
+    flat = [event.index for sequence in ready.sequences for event in sequence]
+    names = ready.program.automaton.labels
+    result: Listed = {}
+    for m, (sequence, window) in enumerate(zip(matches.sequence().tolist(), matches.window().tolist(), strict=True)):
+        here = range(matches.offsets[m], matches.offsets[m + 1])
+        pairs = tuple((flat[matches.rows[i]], names[matches.labels[i]]) for i in here)
+        result.setdefault((sequence, None if window == NO_WINDOW else window), []).append(pairs)
+    return result
+
+
+def by_oracle(ready: Prepared) -> Listed:
+    """By the oracle; matches with one first and one last time come in order event by event: variable, then row."""
+    place = {event.index: (s, i) for s, sequence in enumerate(ready.sequences) for i, event in enumerate(sequence)}
+    names = ready.program.automaton.labels
+    result: Listed = {}
+    for scenes in by_window(ready.bound, ready.rows):
+        for scene in scenes:
+            runs = scene.matches(ready.bound.query.pattern)
+            runs.sort(
+                key=lambda run: (
+                    run[0][0].time_us,
+                    run[-1][0].time_us,
+                    [(names.index(variable), place[event.index]) for event, variable in run],
+                )
+            )
+            if runs:
+                sequence, _ = place[runs[0][0][0].index]
+                result[sequence, scene.window] = [tuple((event.index, name) for event, name in run) for run in runs]
+    return result
