@@ -15,6 +15,7 @@ from benchmarks.records import Record, table, this_machine, write_json
 EXPERIMENTS = {
     "match": "benchmarks.match.parts",
     "rip": "benchmarks.rip.parts",
+    "trends": "benchmarks.trends.parts",
     "streaming": "benchmarks.streaming.parts",
 }
 """Where each benchmark lives: a module with EXPERIMENT. Loaded when asked for."""

@@ -16,13 +16,16 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
 
 if TYPE_CHECKING:
     from ostinato.explanation import Explanation, explain
+    from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
     from ostinato.runtimes.event_queries import EventsQuery, Workload, WorkloadResult, events
     from ostinato.runtimes.local import match
@@ -39,6 +42,11 @@ _HOMES = {
     "explain": "ostinato.explanation",
     "PatternQuery": "ostinato.language.fluent",
     "pattern": "ostinato.language.fluent",
+    "absent": "ostinato.language.event_fluent",
+    "any_of": "ostinato.language.event_fluent",
+    "both": "ostinato.language.event_fluent",
+    "repeated": "ostinato.language.event_fluent",
+    "seq": "ostinato.language.event_fluent",
     "EventsQuery": "ostinato.runtimes.event_queries",
     "Workload": "ostinato.runtimes.event_queries",
     "WorkloadResult": "ostinato.runtimes.event_queries",
@@ -61,6 +69,21 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+class _Package(ModuleType):
+    """`ost.events` is the function, though a folder of this package has that name too: importing it changes nothing."""
+
+    @property
+    def events(self) -> Any:
+        return import_module(_HOMES["events"]).events
+
+    @events.setter
+    def events(self, folder: ModuleType) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)
 
@@ -76,12 +99,17 @@ __all__ = [
     "Workload",
     "WorkloadResult",
     "__version__",
+    "absent",
+    "any_of",
+    "both",
     "events",
     "explain",
     "finish",
     "match",
     "match_recognize",
     "pattern",
+    "repeated",
+    "seq",
     "sql",
     "state",
     "stream_metrics",

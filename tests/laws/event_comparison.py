@@ -18,8 +18,8 @@ def differing(bound: BoundEventQuery, rows: Rows, found: Rows) -> str | None:
     """None when the output rows `found` are those of the oracle over the input `rows`, in any order.
 
     `found` holds plain Python values, as `pa.Table.to_pylist` gives them; numbers are compared by value. Of the matches
-    of RETURN MATCHES the numbers must be those from 1 on, in the order of (window,) first time and last time, within
-    each group; which of several matches with the same times comes first is left open. `id` tells input rows apart.
+    of RETURN MATCHES the numbers must be those from 1 on, in the order of first time and last time, within each group
+    and window; which of several matches with the same times comes first is left open. `id` tells input rows apart.
     """
     expected = trend_rows(bound, rows)
     if isinstance(bound.query.returns, ReturnMatches):
@@ -54,7 +54,8 @@ def _wrongly_numbered(bound: BoundEventQuery, found: Rows) -> str | None:
     """What is wrong with the numbers of the matches, if anything."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in found:
-        groups.setdefault(tuple(plain_value(row[name]) for name in bound.group_by), []).append(row)
+        key = (*(plain_value(row[name]) for name in bound.group_by), row.get("window_start"))
+        groups.setdefault(key, []).append(row)
     for group, members in groups.items():
         in_order = sorted(members, key=lambda row: row["match_number"])
         if [row["match_number"] for row in in_order] != list(range(1, len(members) + 1)):
@@ -65,4 +66,4 @@ def _wrongly_numbered(bound: BoundEventQuery, found: Rows) -> str | None:
     return None
 
 
-_ORDER = ("window_start", "match_start", "match_end")
+_ORDER = ("match_start", "match_end")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tests.planning.event_texts import planned
 
 from ostinato.matching.event_program import Program
-from ostinato.planning.workload_plan import EngineGroup, Member, engine_groups, template_of
+from ostinato.planning.workload_plan import CHEAPER_APART, EngineGroup, Member, engine_groups, template_of
 
 MINUTE = 60_000_000
 
@@ -43,9 +43,15 @@ def test_what_the_shared_engine_declines_runs_apart_and_says_why() -> None:
         "SEQ(D, B+) RETURN COUNT(*)",
     )
     assert [(queries(group), group.shared, group.why) for group in found] == [
-        ([0], False, ("edges",)),
+        ([0], False, (CHEAPER_APART,)),
         ([1, 2], True, ()),
     ]
+
+
+def test_always_sharing_asks_the_engine_alone() -> None:
+    texts = ("SEQ(A, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)", "SEQ(C, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)")
+    (apart,) = groups(*texts, sharing="always")
+    assert apart.why == ("edges", "edges")
 
 
 def test_never_share() -> None:

@@ -72,7 +72,7 @@ def group_numbers(count: int, keys: Sequence[pa.Array]) -> NDArray[np.int64]:
             plain = pc.add(key, pa.scalar(0, key.type))  # -0.0 + 0.0 is 0.0
             key = pc.if_else(pc.is_nan(key), pa.scalar(float("nan"), key.type), plain)  # NaN has many bit patterns
         codes = _codes(key)
-        numbers = numbers * (int(codes.max()) + 1) + codes
+        numbers = numbers * (int(codes.max(initial=0)) + 1) + codes
         if len(keys) > 1:
             numbers = _dense(numbers)
     return numbers

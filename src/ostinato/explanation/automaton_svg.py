@@ -52,6 +52,8 @@ class Picture:
     nfa: Nfa
     conditions: Mapping[str, str]
     caption: str = ""
+    ranked: bool = True
+    """Whether the order of a state's choices means something."""
 
 
 def draw_automata(pictures: Sequence[Picture]) -> str:
@@ -210,7 +212,7 @@ class _Drawing:
             parts.append(f'<text class="caption" x="{_number(_MARGIN)}" y="20">{escape(self.picture.caption)}</text>')
         parts += [self._edge(edge) for edge in self.layout.edges]
         parts += [self._node(node) for node in self.boxes]
-        parts += [self._rank(edge) for edge in self.layout.edges if edge.choices > 1]
+        parts += [self._rank(edge) for edge in self.layout.edges if edge.choices > 1 and self.picture.ranked]
         if self.layout.omitted:
             count = len(self.picture.nfa.states)
             note = f"the first {count - self.layout.omitted} of {count:,} states"

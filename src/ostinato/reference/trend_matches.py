@@ -79,11 +79,11 @@ def trend_matches(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def in_order(bound: BoundEventQuery, runs: Sequence[Run]) -> list[Run]:
-    """Matches of one window by first time, last time, word (variables as the pattern names them), then rows."""
+    """Matches of one window by first time, last time, then event by event: variable (in the pattern's order), row."""
 
-    def key(run: Run) -> tuple[int, int, list[int], list[int]]:
-        word = [bound.variables.index(variable) for _, variable in run]
-        return run[0][0].time_us, run[-1][0].time_us, word, [event.index for event, _ in run]
+    def key(run: Run) -> tuple[int, int, list[tuple[int, int]]]:
+        pairs = [(bound.variables.index(variable), event.place) for event, variable in run]
+        return run[0][0].time_us, run[-1][0].time_us, pairs
 
     return sorted(runs, key=key)
 

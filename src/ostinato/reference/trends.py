@@ -148,19 +148,14 @@ def _as_time(at_us: int, example: Any) -> Any:
 
 
 def _matches_shown(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of RETURN MATCHES. Matches are numbered within their group, whatever the window."""
+    """The rows of RETURN MATCHES. Matches are numbered within their group and window."""
     assert isinstance(bound.query.returns, ReturnMatches)
     windowed = isinstance(bound.query.bound, TimeWindows | EventWindows)
     shown: list[dict[str, Any]] = []
-    group, number = None, 0
-    for scenes in by_window(bound, rows):
-        if not scenes:
-            continue
-        if group is not scenes[0].group:
-            group, number = scenes[0].group, 0
+    for scenes in filter(None, by_window(bound, rows)):
+        group = scenes[0].group
         found = in_order(bound, [run for scene in scenes for run in scene.matches(bound.query.pattern)])
-        for run in found[: bound.query.returns.limit]:
-            number += 1
+        for number, run in enumerate(found[: bound.query.returns.limit], start=1):
             row = dict(zip(bound.group_by, group, strict=True)) | {"match_number": number}
             if windowed:
                 row |= {edge.value: _edge(bound, scenes, edge) for edge in WindowEdge}

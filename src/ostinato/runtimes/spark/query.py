@@ -136,7 +136,7 @@ class SparkQuery:
             for condition, kind in zip(self.plan.row_conditions, self.condition_types, strict=True)
         ]
         for start in range(0, len(conditions), BITS_PER_COLUMN):
-            packed = _packed(conditions[start : start + BITS_PER_COLUMN])
+            packed = packed_conditions(conditions[start : start + BITS_PER_COLUMN])
             columns[bits_name(start // BITS_PER_COLUMN)] = packed
         return columns or {_ROW: "1"}
 
@@ -198,7 +198,7 @@ class SparkQuery:
         return result
 
 
-def _packed(conditions: Sequence[Expr]) -> str:
+def packed_conditions(conditions: Sequence[Expr]) -> str:
     """Conditions as the bits of one BIGINT; NULL counts as false."""
     bits = (f"CASE WHEN {render_expression(c)} THEN {1 << i}L ELSE 0L END" for i, c in enumerate(conditions))
     return " | ".join(f"({bit})" for bit in bits)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ostinato.errors import OstinatoError, QueryError, carried
-from ostinato.planning.plan import ERROR
+from ostinato.errors import QueryError
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.stream_buckets import HEADER
 from ostinato.runtimes.spark.stream_definition import StreamDefinition, read_definition
 from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.runtimes.spark.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
-
-if TYPE_CHECKING:
-    from ostinato.runtimes.task.stream_state import BucketState
-
-HEADER = "header"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +35,8 @@ class Checkpoint:
         reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
         return reader.option("stateVarName", name).option("flattenCollectionTypes", False).load(self.path)
 
-    def definition(self) -> StreamDefinition:
-        """What was asked; every bucket keeps it."""
+    def definition(self) -> StreamDefinition | EventStreamDefinition:
+        """What was asked, of a clause or of event queries; every bucket keeps it."""
         kept = self.variable(DEFINITION).select("value.json").first()
         if kept is None:
             raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
@@ -83,9 +77,9 @@ def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None)
     return Checkpoint(spark, path, operator, committed, is_settled=begun == committed)
 
 
-def check_session(spark: SparkSession, definition: StreamDefinition) -> None:
+def check_session(spark: SparkSession, then: Settings) -> None:
     """Measures are computed by the session that asks: it must have the rules that the stream had."""
-    now, then = session_settings(spark.range(0)), definition.settings
+    now = session_settings(spark.range(0))
     # The clause is kept in our own writing, which double quotes don't matter to.
     if replace(now, double_quoted_identifiers=then.double_quoted_identifiers) != then:
         raise QueryError(
@@ -98,28 +92,6 @@ def check_session(spark: SparkSession, definition: StreamDefinition) -> None:
 
 def _on(setting: bool) -> str:
     return "on" if setting else "off"
-
-
-def states_of(batches: Iterable[pa.RecordBatch]) -> Iterator[BucketState]:
-    """For workers: what `buckets` gives."""
-    from ostinato.runtimes.task.stream_state import BucketState
-
-    for batch in batches:
-        for row in batch.to_pylist():
-            yield BucketState(row[HEADER], tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
-
-
-def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """For workers: the rows with a column ERROR, which is NULL but in a last row where making the tables failed."""
-    schema = output.append(pa.field(ERROR, pa.string()))
-    try:
-        for table in tables:
-            columns = [column.combine_chunks() for column in table.columns]
-            arrays = [*columns, pa.nulls(table.num_rows, pa.string())]
-            yield from pa.Table.from_arrays(arrays, schema=schema).to_batches()
-    except OstinatoError as error:
-        values = [pa.nulls(1, field.type) for field in output]
-        yield pa.RecordBatch.from_arrays([*values, pa.array([carried(error)])], schema=schema)
 
 
 def _our_operators(spark: SparkSession, path: str) -> list[int]:

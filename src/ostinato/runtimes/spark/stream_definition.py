@@ -15,6 +15,7 @@ from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import render_clause
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
+from ostinato.runtimes.spark.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
 from ostinato.runtimes.spark.query import SparkQuery, plan_query
 from ostinato.runtimes.spark.stream_options import StreamSettings
 
@@ -78,7 +79,7 @@ def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
     )
 
 
-def read_definition(text: str) -> StreamDefinition:
+def read_definition(text: str) -> StreamDefinition | EventStreamDefinition:
     """What was kept."""
     values = json.loads(text)
     form = values.pop("format", None)
@@ -88,6 +89,8 @@ def read_definition(text: str) -> StreamDefinition:
             f"the state was written in format {form}, this version reads format {FORMAT}",
             hint="use the version of Ostinato that wrote it",
         )
+    if values.pop("kind", None) == EVENTS:
+        return read_event_definition(values)
     return StreamDefinition(
         **{
             **values,

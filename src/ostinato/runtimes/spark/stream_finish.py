@@ -12,8 +12,11 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.event_finish import finished_events
+from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.stream_checkpoint import check_session, open_checkpoint, rows_or_error, states_of
+from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
+from ostinato.runtimes.spark.stream_checkpoint import check_session, open_checkpoint
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
 
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
 def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
     """The rows that a stopped stream would still give if its input had ended. Nothing in the checkpoint changes.
 
-    They are the rows of the clause: what the streaming query did with those has to be done to these as well. Where a
-    query has several clauses, `operator` says which one is meant.
+    They are the rows of the clause, or of the event queries: what the streaming query did with those has to be done to
+    these as well. Where a query has several such operators, `operator` says which one is meant.
     """
     opened = open_checkpoint(spark, checkpoint, operator)
     if not opened.is_settled:
@@ -35,7 +38,9 @@ def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None)
             hint="start it once more with trigger(availableNow=True), let it end, then ask again",
         )
     definition = opened.definition()
-    check_session(spark, definition)
+    check_session(spark, definition.settings)
+    if isinstance(definition, EventStreamDefinition):
+        return finished_events(definition, opened.buckets())
     query = definition.query(spark)
     task = stream_task(query, definition)
     schema = s.StructType([*stream_schema(query, definition.stream).fields, s.StructField(ERROR, s.StringType())])

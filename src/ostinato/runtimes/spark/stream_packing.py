@@ -26,13 +26,25 @@ ROWS_PER_RESULT = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class PackByBucket:
-    """For mapInArrow: the bucket's number and the shipped columns in, PACKED out."""
+    """For mapInArrow: the bucket's number and the shipped columns in, PACKED out.
+
+    `bits`: columns of which one at least must be other than 0 for a row to matter. Spark isn't asked to filter such
+    rows: it would do so before it looks at their times, and the watermark would stand still while none comes.
+    """
 
     shipped: pa.Schema
+    bits: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _gathered(batches):
+        for table in _gathered(map(self._relevant, batches)):
             yield self._packed(table)
+
+    def _relevant(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if not self.bits:
+            return batch
+        places = [self.shipped.get_field_index(name) + 1 for name in self.bits]
+        matters = np.logical_or.reduce([batch.column(place).to_numpy(zero_copy_only=False) != 0 for place in places])
+        return batch if matters.all() else batch.filter(pa.array(matters))
 
     def _packed(self, table: pa.Table) -> pa.RecordBatch:
         buckets = table.column(0).to_numpy()

@@ -10,9 +10,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
+from ostinato.errors import QueryError
 from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint, rows_or_error, states_of
+from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
+from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint
 from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
 
 if TYPE_CHECKING:
@@ -28,6 +31,12 @@ def state(spark: SparkSession, checkpoint: str, *, operator: int | None = None) 
     """
     opened = open_checkpoint(spark, checkpoint, operator)
     definition = opened.definition()
+    if isinstance(definition, EventStreamDefinition):
+        raise QueryError(
+            "NO_STATE",
+            f"the stream of {checkpoint} keeps sums over event queries, and no partial matches to look at",
+            hint="ost.finish gives the rows of windows that are still open",
+        )
     query = definition.query(spark)
     schema = s.StructType(
         [

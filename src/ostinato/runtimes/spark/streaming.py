@@ -54,10 +54,14 @@ def through_buckets(
     schema: s.StructType,
     *,
     has_watermark: bool,
+    bits: tuple[str, ...] = (),
 ) -> DataFrame:
-    """What the task's worker gives for the shipped rows, bucket by bucket, in columns of the schema."""
+    """What the task's worker gives for the shipped rows, bucket by bucket, in columns of the schema.
+
+    `bits` are shipped columns of which one must be other than 0 for a row to matter; none: all rows do.
+    """
     bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
-    packed = shipped.select(bucket.cast("int").alias(BUCKET), "*").mapInArrow(PackByBucket(task.shipped), _PACKED)
+    packed = shipped.select(bucket.cast("int").alias(BUCKET), "*").mapInArrow(PackByBucket(task.shipped, bits), _PACKED)
     emitted = packed.groupBy(BUCKET).transformWithState(
         BucketProcessor(task, has_watermark=has_watermark),
         EMITTED,

@@ -20,7 +20,12 @@ def bits_name(column: int) -> str:
 
 def condition_bits(plan: MatchPlan) -> list[tuple[str, int]]:
     """For each row condition the shipped column and the bit that hold it."""
-    bits = (divmod(i, BITS_PER_COLUMN) for i in range(len(plan.row_conditions)))
+    return condition_places(len(plan.row_conditions))
+
+
+def condition_places(count: int) -> list[tuple[str, int]]:
+    """For each of so many conditions the shipped column and the bit that hold it."""
+    bits = (divmod(i, BITS_PER_COLUMN) for i in range(count))
     return [(bits_name(column), bit) for column, bit in bits]
 
 

@@ -1,0 +1,170 @@
+"""The parts of an event query's explanation, each as lines: automaton, conditions, windows, outputs, engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from ostinato.explanation.readable import plain_name, readable
+from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Program
+from ostinato.planning.event_outputs import AverageOutput
+from ostinato.planning.event_plan import EventsPlan, QueryPlan
+from ostinato.planning.workload_plan import EngineGroup
+from ostinato.query.event_query import Selection
+from ostinato.query.expressions import Column, ColumnRef, Expr, Name, Navigation, rebuild
+
+_SELECTIONS = {
+    Selection.ANY: "skip till any match: any later event that fits may follow",
+    Selection.NEXT: "skip till next match: the first later event that fits follows",
+    Selection.STRICT: "strict: the very next event of the sequence follows, or none",
+}
+
+
+def automaton_part(query: QueryPlan) -> list[str]:
+    if not query.is_conjunction:
+        return query.programs[0].automaton.dump().split("\n")
+    lines: list[str] = []
+    for word, program in zip(("one part", "other part", "both parts"), query.programs, strict=False):
+        lines += [f"{word}:", *(f"  {line}" for line in program.automaton.dump().split("\n"))]
+    return [*lines, "the result is the number of pairs of distinct matches, one of each part"]
+
+
+# --- conditions ---
+
+
+def conditions_part(plan: EventsPlan, query: QueryPlan) -> list[str]:
+    """What is asked of one event, of two that follow one another, and of a whole match."""
+    bound = query.bound
+    names = [*bound.variables, *bound.absent_variables]
+    width = max(map(len, names))
+    lines = []
+    for name in names:
+        absent = "  (must be absent)" if name in bound.absent_variables else ""
+        lines.append(f"{name:<{width}}  {readable(bound.qualifies[name])}{absent}" if name in bound.qualifies else name)
+    program = query.programs[0]
+    for edge in program.edges:
+        lines.append(_edge(plan, program, edge))
+    for run in query.run:
+        each = f", for each {run.each}" if run.each is not None else ""
+        lines.append(f"of the whole match{each}: {readable(run.condition)}")
+    return lines
+
+
+def _edge(plan: EventsPlan, program: Program, edge: EdgeTest) -> str:
+    before, after = program.automaton.labels[edge.before], program.automaton.labels[edge.after]
+    pair = f"{before}, then {after}"
+    if edge.op is not None:
+        later, earlier = (
+            _at(plan.values[i], word) for i, word in ((edge.after_value, "later"), (edge.before_value, "earlier"))
+        )
+        return f"{pair}: {later} {edge.op} {earlier}  (a comparison of numbers)"
+    assert edge.pair_test is not None
+    return f"{pair}: {_of_pair(plan.pair_tests[edge.pair_test])}  (asked of each pair of events)"
+
+
+def _at(value: Expr, word: str) -> str:
+    return readable(_said_of(value, word))
+
+
+def _of_pair(test: Expr) -> str:
+    def said(node: Expr) -> Expr:
+        if isinstance(node, Navigation):
+            return _said_of(node.operand, "earlier" if node.skip else "later")
+        return rebuild(node, said)
+
+    return readable(said(test))
+
+
+def _said_of(value: Expr, word: str) -> Expr:
+    """An expression over one event, with its columns written `later.x`."""
+    if isinstance(value, Column):
+        return ColumnRef((Name(word), Name(value.name)))
+    return rebuild(value, lambda part: _said_of(part, word))
+
+
+# --- order ---
+
+
+def stream_part(query: QueryPlan) -> list[str]:
+    """How rows become sequences of events, and how far a match may reach."""
+    bound = query.bound
+    groups = ", ".join(map(plain_name, bound.group_by))
+    same = ", ".join(map(plain_name, bound.same))
+    return [
+        f"groups     {f'by {groups}' if groups else 'one, of all events'}",
+        f"sequences  {f'events that agree in {same}' if same else 'all events of a group'}",
+        f"order      by {plain_name(bound.time)}; events of the same time never stand in one match",
+        f"selection  {_SELECTIONS[bound.query.selection]}",
+        f"reach      {_reach(query.programs[0].extent)}",
+    ]
+
+
+def _reach(extent: Extent) -> str:
+    def told(length: int) -> str:
+        return f"{length:,} events" if extent.by_place else f"{timedelta(microseconds=length)}"
+
+    if extent.kind is BoundKind.NONE:
+        return "unbounded"
+    if extent.kind is BoundKind.SPAN:
+        return (
+            f"at most {told(extent.length + 1 if extent.by_place else extent.length)} from the first to the last event"
+        )
+    opened = -(-extent.length // extent.slide)
+    return f"windows of {told(extent.length)}, a new one every {told(extent.slide)}: at most {opened:,} open at once"
+
+
+# --- results ---
+
+
+def outputs_part(query: QueryPlan) -> list[str]:
+    if query.returns_matches:
+        limit = f", the first {query.limit:,} of each group and window" if query.limit is not None else ""
+        return [f"the matches themselves{limit}, with their events"]
+    lines = []
+    for name, output in query.outputs:
+        how = ", from a sum and a count" if isinstance(output, AverageOutput) else ""
+        lines.append(f"{name}{how}")
+    return lines
+
+
+def engine_part(plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str]) -> list[str]:
+    """Which engine runs what, and why."""
+    lines = []
+    for group in groups:
+        called = list(dict.fromkeys(names[member.query] for member in group.members))
+        if group.shared:
+            loops = ", ".join(f"{readable(plan.conditions[loop.condition])}" for loop in group.loops)
+            lines.append(f"shared engine: {', '.join(called)}")
+            lines.append(f"  one log of events for all: {loops}")
+        else:
+            lines.append("separate engine" + (f": {', '.join(called)}" if any(called) else ""))
+            lines += [f"  {why}" for why in dict.fromkeys(group.why)]
+        if group.pane is not None:
+            by_place = group.programs[0].extent.by_place
+            lines.append(
+                f"  panes of {group.pane:,} events" if by_place else f"  panes of {timedelta(microseconds=group.pane)}"
+            )
+    matches = [names[i] for i, query in enumerate(plan.queries) if query.returns_matches]
+    if matches:
+        lines.append("enumeration of matches" + (f": {', '.join(matches)}" if any(matches) else ""))
+    return [*lines, *_shuffles(plan)]
+
+
+def _shuffles(plan: EventsPlan) -> list[str]:
+    """What brings rows together on Spark."""
+    return [f"on Spark, rows are brought together {'; '.join(dict.fromkeys(map(_shuffle, plan.queries)))}"]
+
+
+def _shuffle(query: QueryPlan) -> str:
+    bound = query.bound
+    if bound.group_by:
+        return f"by {', '.join(map(plain_name, sorted(bound.group_by)))}"
+    if bound.same and not query.returns_matches and not query.programs[0].extent.by_place:
+        return f"by {', '.join(map(plain_name, sorted(bound.same)))}, and what tasks find is added up"
+    return "in one task: there is no GROUP BY"
+
+
+def statistics_part(statistics: Mapping[str, int]) -> list[str]:
+    """What the engines did, as they count it."""
+    width = max(map(len, statistics))
+    return [f"{name:<{width}}  {number:,}" for name, number in statistics.items()]

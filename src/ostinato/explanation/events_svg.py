@@ -1,0 +1,46 @@
+"""Event queries and workloads -> pictures of their automata, one below the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostinato.automaton.nfa import ACCEPT, Nfa, State
+from ostinato.automaton.trend_automaton import START, TrendAutomaton
+from ostinato.explanation.automaton_svg import Picture, draw_automata
+from ostinato.explanation.events_text import AsksWorkload, planned
+from ostinato.explanation.readable import readable
+
+
+def event_picture(asked: Any, table: Any = None) -> str:
+    """The automata of an `ost.events(...)` or an `ost.Workload(...)`; what must be absent isn't drawn."""
+    is_workload = isinstance(asked, AsksWorkload)
+    plan = planned(asked.queries if is_workload else [asked], table)
+    names = asked.names if is_workload else [""]
+    pictures = [
+        Picture(
+            _as_nfa(program.automaton),
+            {name: readable(query.bound.qualifies[name]) for name in program.automaton.labels},
+            name,
+            ranked=False,
+        )
+        for name, query in zip(names, plan.queries, strict=True)
+        for program in query.programs[:2]  # the third of an AND is what both have
+    ]
+    return draw_automata(pictures)
+
+
+def _as_nfa(automaton: TrendAutomaton) -> Nfa:
+    """States that take an event, as a row pattern has them: each is entered by one variable."""
+    entered = automaton.entry_labels()
+    targets: list[list[int]] = [[] for _ in range(automaton.states)]
+    for step in automaton.transitions:
+        targets[step.source].append(step.target - 1)
+    for state in automaton.accepting:
+        targets[state].append(ACCEPT)
+    states = tuple(
+        State(automaton.labels[entered[state]], False, tuple(targets[state])) for state in range(1, automaton.states)
+    )
+    return Nfa(states, tuple(targets[START]), tuple(targets[START]))
+
+
+__all__ = ["event_picture"]

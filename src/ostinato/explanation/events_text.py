@@ -1,0 +1,197 @@
+"""Event queries and workloads -> how they are understood and run, as text. No row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError, speaking_of
+from ostinato.explanation.event_parts import (
+    automaton_part,
+    conditions_part,
+    engine_part,
+    outputs_part,
+    statistics_part,
+    stream_part,
+)
+from ostinato.language.event_binding import TypeArgument, bind_event_query
+from ostinato.language.event_render import render_event_pattern, render_event_query
+from ostinato.planning.event_plan import EventsPlan, plan_events
+from ostinato.planning.event_types import type_events
+from ostinato.planning.workload_plan import engine_groups, template_of
+from ostinato.predicates.types import Settings, normalise, parse_type
+from ostinato.query.event_query import EventQuery, ReturnAggregates, TypeColumn, TypeDefinition, occurrences
+from ostinato.query.expressions import Call, ColumnRef, Expr, Field, walk
+from ostinato.techniques.shared_trends.shared.loops import declined
+
+INDENT = "   "
+
+
+@runtime_checkable
+class AsksEvents(Protocol):
+    """An `ost.events(...)`."""
+
+    query: EventQuery
+    type: TypeArgument
+    time: str | None
+
+
+@runtime_checkable
+class AsksWorkload(Protocol):
+    """An `ost.Workload(...)`."""
+
+    queries: tuple[AsksEvents, ...]
+    names: tuple[str, ...]
+
+
+def explain_events(asked: Any, table: Any = None, statistics: Mapping[str, int] | None = None) -> str:
+    """How an `ost.events(...)` or an `ost.Workload(...)` is understood and run.
+
+    `table` gives the input's columns: a pyarrow Table or Schema, a pandas or Spark DataFrame; without it they are those
+    that the queries mention. `statistics` are those of a run: what was shared, and what that saved.
+    """
+    if isinstance(asked, AsksWorkload):
+        plan = planned(asked.queries, table)
+        parts = _workload_parts(plan, asked.names)
+    elif isinstance(asked, AsksEvents):
+        plan = planned([asked], table)
+        parts = _query_parts(plan)
+    else:
+        raise QueryError("NOT_A_QUERY", f"expected an event query or a workload, got {type(asked).__name__}")
+    if statistics:
+        parts = [*parts, ("What the last run did", statistics_part(statistics))]
+    return "\n\n".join(_numbered(i, title, lines) for i, (title, lines) in enumerate(parts, start=1))
+
+
+def _numbered(number: int, title: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"{number}. {title}", *(f"{INDENT}{line}".rstrip() for line in lines)])
+
+
+Part = tuple[str, list[str]]
+
+
+def _query_parts(plan: EventsPlan) -> list[Part]:
+    (query,) = plan.queries
+    groups = engine_groups(plan, declined)
+    return [
+        ("The query as understood", render_event_query(query.bound.query).split("\n")),
+        (
+            "The automaton: variables by which events lead from state to state; a dot marks an end",
+            automaton_part(query),
+        ),
+        ("When an event qualifies", conditions_part(plan, query)),
+        ("Groups, order and windows", stream_part(query)),
+        ("What comes back", outputs_part(query)),
+        ("How it runs", engine_part(plan, groups, ("",))),
+    ]
+
+
+def _workload_parts(plan: EventsPlan, names: Sequence[str]) -> list[Part]:
+    width = max(map(len, names))
+    patterns = [
+        f"{name:<{width}}  {render_event_pattern(query.bound.query.pattern)}"
+        for name, query in zip(names, plan.queries, strict=True)
+    ]
+    groups = engine_groups(plan, declined)
+    streams = []
+    for number, stream in enumerate(plan.streams):
+        called = ", ".join(names[query] for query in plan.queries_of(number))
+        streams += [f"{called}:", *(f"  {line}" for line in stream_part(plan.queries[plan.queries_of(number)[0]])[:3])]
+        assert stream.time
+    return [
+        (f"The queries: {len(names)}", patterns),
+        ("The merged template: + marks what queries can share, a dot an end", _template(plan, names)),
+        ("Groups and order", streams),
+        (
+            "What is asked of each event, once for all queries",
+            [
+                f"conditions  {len(plan.conditions)}, as packed bits",
+                f"values      {len(plan.values)}",
+                f"of pairs    {len(plan.pair_tests)}",
+            ],
+        ),
+        ("How they run", engine_part(plan, groups, names)),
+    ]
+
+
+def _template(plan: EventsPlan, names: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    for stream in range(len(plan.streams)):
+        numbers = plan.queries_of(stream)
+        if lines:
+            lines.append("")
+        lines += template_of(plan, numbers).dump(names).split("\n")
+    return lines
+
+
+# --- columns ---
+
+
+def planned(asked: Sequence[AsksEvents], table: Any) -> EventsPlan:
+    names, types = _columns(asked, table)
+    bounds = []
+    for each in asked:
+        with speaking_of(each.query.text):
+            bounds.append(bind_event_query(each.query, names, type=each.type, time=each.time))
+    plan = plan_events(bounds)
+    if any(name not in types for name in names):
+        return plan
+    settings = Settings()
+    known = {name: normalise(kind, settings) for name, kind in types.items()}
+    try:
+        return type_events(plan, known.__getitem__, settings).plan
+    except QueryError as error:
+        if error.code in ("UNSUPPORTED_FUNCTION", "UNKNOWN_FUNCTION", "UNSUPPORTED_EXPRESSION"):  # Spark may know it
+            return plan
+        raise
+
+
+def _columns(asked: Sequence[AsksEvents], table: Any) -> tuple[tuple[str, ...], dict[str, pa.DataType]]:
+    if table is None:
+        found = (name for each in asked for name in _mentioned(each))
+        return tuple({name.lower(): name for name in found}.values()), {}
+    schema = table if isinstance(table, pa.Schema) else getattr(table, "schema", None)
+    if not isinstance(schema, pa.Schema) and type(table).__module__.split(".")[0] == "pandas":
+        schema = pa.Schema.from_pandas(table, preserve_index=False)
+    if isinstance(schema, pa.Schema):
+        return tuple(schema.names), {field.name: field.type for field in schema}
+    dtypes = cast("list[tuple[str, str]]", table.dtypes)  # a Spark DataFrame
+    kinds = {name: parse_type(kind, Settings()) for name, kind in dtypes}
+    return tuple(kinds), {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _mentioned(asked: AsksEvents) -> Iterator[str]:
+    """The columns that a query speaks of."""
+    query = asked.query
+    if query.time is not None:
+        yield query.time.text
+    elif asked.time is not None:
+        yield asked.time
+    named = {name for event in occurrences(query.pattern) for name in (event.type, event.variable)}
+    exprs: list[Expr] = [*query.where]
+    if isinstance(query.types, TypeColumn):
+        yield query.types.column.text
+    elif isinstance(query.types, tuple):
+        exprs += [one.condition for one in query.types if isinstance(one, TypeDefinition)]
+    elif isinstance(asked.type, str):
+        yield asked.type
+    yield from (name.text for name in (*query.group_by, *(name for same in query.same for name in same.columns)))
+    if isinstance(query.returns, ReturnAggregates):
+        exprs += [item.expression for item in query.returns.items]
+    for expr in exprs:
+        for node in walk(expr):
+            if isinstance(node, ColumnRef):
+                yield from _column_of(node, named)
+            elif isinstance(node, Field) and isinstance(node.base, Call) and node.base.name in ("next", "prev"):
+                yield node.name.text
+
+
+def _column_of(node: ColumnRef, named: set[str]) -> Iterator[str]:
+    first = node.parts[0].text
+    if first not in named:
+        if first.lower() not in ("window_start", "window_end"):
+            yield first
+    elif len(node.parts) > 1:
+        yield node.parts[1].text

@@ -1,0 +1,90 @@
+"""Event queries over tables in this process, no JVM. Expressions are the evaluator's subset of Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.planning.event_plan import plan_events
+from ostinato.planning.event_types import TypedEventsPlan, type_events
+from ostinato.predicates import types as t
+from ostinato.predicates.evaluate import prepare
+from ostinato.query.expressions import Column, Expr
+from ostinato.runtimes.event_queries import EventOptions, EventsQuery, Workload, WorkloadResult, bound_queries
+from ostinato.runtimes.local import as_table, one_array
+from ostinato.runtimes.task.trend_columns import trend_columns
+from ostinato.runtimes.task.trends import Found, TrendOptions, TrendWorker
+from ostinato.runtimes.task.worker import Batch
+from ostinato.runtimes.task.workload_layout import common_table, make_layout
+
+
+def match_events(query: EventsQuery, table: Any, settings: t.Settings) -> pa.Table:
+    """The rows of one event query."""
+    arrow = as_table(table, settings)
+    local = LocalEvents([query], ("",), arrow.schema, query.options, settings)
+    return local.tables(local.run(arrow).columns)[0]
+
+
+def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Settings()) -> WorkloadResult[pa.Table]:
+    """The rows of all queries of a workload."""
+    arrow = as_table(table, settings)
+    local = LocalEvents(workload.queries, workload.names, arrow.schema, workload.options, settings)
+    found = local.run(arrow)
+    tables = local.tables(found.columns)
+    layout = make_layout(local.columns)
+    rows = common_table(layout, workload.names, tables, settings)
+    return WorkloadResult(rows, dict(zip(workload.names, tables, strict=True)), found.statistics)
+
+
+class LocalEvents:
+    """Queries over tables of one schema, whose row expressions are evaluated here."""
+
+    def __init__(
+        self,
+        queries: Sequence[EventsQuery],
+        names: Sequence[str],
+        schema: pa.Schema,
+        options: EventOptions,
+        settings: t.Settings,
+    ) -> None:
+        self.settings = settings
+        self.names = names
+        self.types = {field.name: field.type for field in schema}
+        plan = plan_events(bound_queries(queries, schema.names, settings))
+        self.typed: TypedEventsPlan = type_events(
+            plan, self.types.__getitem__, settings, numbers=options.numbers, approximate=options.approximate
+        )
+        self.columns = trend_columns(self.typed, self.types)
+        self.options = TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
+
+    def run(self, table: pa.Table) -> Found:
+        return TrendWorker(self.typed, self.names, self.options).run(self.batch(table))
+
+    def batch(self, table: pa.Table) -> Batch:
+        """Rows with what is evaluated for each of them before anything is counted."""
+        columns = {name: one_array(table.column(name)) for name in table.column_names}
+        count, plan = table.num_rows, self.typed.plan
+
+        def leaf(node: Expr) -> pa.Array | None:
+            return columns.get(node.name) if isinstance(node, Column) else None
+
+        def leaf_type(node: Expr) -> pa.DataType | None:
+            return self.types.get(node.name) if isinstance(node, Column) else None
+
+        computed = {
+            item.name: prepare(item.expr, leaf_type, self.settings).evaluate(leaf, count)
+            for item in plan.inputs
+            if item.is_computed
+        }
+        masks = [prepare(condition, leaf_type, self.settings).mask(leaf, count) for condition in plan.conditions]
+        return Batch(count, {**columns, **computed}, masks)
+
+    def tables(self, found: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
+        """The output columns of each query as a table; None has no rows."""
+        tables = []
+        for columns, arrays in zip(self.columns, found, strict=True):
+            schema = pa.schema([pa.field(column.name, column.type) for column in columns])
+            tables.append(schema.empty_table() if arrays is None else pa.Table.from_arrays(list(arrays), schema=schema))
+        return tables

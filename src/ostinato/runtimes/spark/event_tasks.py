@@ -1,0 +1,148 @@
+"""What Spark tasks run for event queries: `runtimes/task`, loaded where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.errors import OstinatoError
+from ostinato.planning.event_types import TypedEventsPlan
+from ostinato.planning.plan import ERROR, PREFIX
+from ostinato.runtimes.event_queries import EventOptions
+from ostinato.runtimes.spark.task import condition_places
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.trends import TrendOptions, TrendWorker
+    from ostinato.runtimes.task.worker import Batch
+
+QUERY = f"{PREFIX}query"
+"""The number of the query that a row belongs to."""
+RECORD = f"{PREFIX}record"
+"""Results of a part of a group, as bytes."""
+PARTS = pa.schema([(QUERY, pa.int32()), (RECORD, pa.binary()), (ERROR, pa.string())])
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class EventsTask:
+    """The queries of one shuffle, with all that their tasks need to know."""
+
+    typed: TypedEventsPlan
+    names: tuple[str, ...]
+    options: EventOptions
+    shipped: tuple[str, ...]
+    """The names of the columns that arrive, in their order."""
+    numbers: tuple[int, ...]
+    """For each query of the plan its number in the workload."""
+    places: tuple[tuple[int, ...], ...]
+    """For each query of the plan and each of its output columns the column of `output` that it fills."""
+    output: pa.Schema
+
+    def worker_options(self) -> TrendOptions:
+        from ostinato.runtimes.task.trends import TrendOptions
+
+        options = self.options
+        return TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
+
+    def worker(self) -> TrendWorker:
+        from ostinato.runtimes.task.trends import TrendWorker
+
+        return TrendWorker(self.typed, self.names, self.worker_options())
+
+    def batch(self, batches: Batches) -> Batch | None:
+        """All rows that arrive; None if there is none."""
+        from ostinato.runtimes.task.arrow_batches import batch_of
+
+        waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
+        if not waiting:
+            return None
+        return batch_of(pa.Table.from_batches(waiting), condition_places(len(self.typed.plan.conditions)))
+
+    def rows(self, query: int, columns: Sequence[pa.Array]) -> Batches:
+        """The rows of a query as they leave."""
+        from ostinato.runtimes.task.arrow_batches import batches_of
+        from ostinato.runtimes.task.worker import OutputRows
+
+        count = len(columns[0])
+        arrays = {self.output.names[place]: array for place, array in zip(self.places[query], columns, strict=True)}
+        arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[query], pa.int32()), count)
+        return batches_of(OutputRows(count, arrays), self.output)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsTask:
+    """Whole groups in, the rows of all queries out."""
+
+    task: EventsTask
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.runtimes.task.arrow_batches import failure
+
+        try:
+            batch = self.task.batch(batches)
+            if batch is None:
+                return
+            for query, columns in enumerate(self.task.worker().run(batch).columns):
+                yield from self.task.rows(query, columns)
+        except OstinatoError as error:
+            yield failure(error, self.task.output)
+
+
+@dataclass(frozen=True, slots=True)
+class PartsTask:
+    """Rows of the one group with whole values of SAME in, a record of results for each query out."""
+
+    task: EventsTask
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.runtimes.task.trend_partials import packed
+
+        try:
+            batch = self.task.batch(batches)
+            if batch is None:
+                return
+            for query, results in self.task.worker().results_of(batch).items():
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array([query], pa.int32()), pa.array([packed(results)], pa.binary()), pa.nulls(1, pa.string())],
+                    schema=PARTS,
+                )
+        except OstinatoError as error:
+            yield failure(error, PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class SumsTask:
+    """All records of a query in, its rows out."""
+
+    task: EventsTask
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.runtimes.task.trend_partials import together, unpacked
+        from ostinato.runtimes.task.trend_results import of_groups
+        from ostinato.runtimes.task.trends import slot_kinds
+
+        records: dict[int, list[bytes]] = {}
+        for batch in batches:
+            for query, record, error in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if error is not None:
+                    nulls = [pa.nulls(1, field.type) for field in self.task.output]
+                    nulls[self.task.output.get_field_index(ERROR)] = pa.array([error], pa.string())
+                    yield pa.RecordBatch.from_arrays(nulls, schema=self.task.output)
+                else:
+                    records.setdefault(query, []).append(record)
+        try:
+            worker = self.task.worker()
+            for query, found in records.items():
+                kinds = slot_kinds(self.task.typed.plan.queries[query])
+                parts = together([unpacked(record, len(kinds)) for record in found])
+                results = of_groups(parts, np.zeros(1, np.int64), kinds)
+                yield from self.task.rows(query, worker.shown(query, results))
+        except OstinatoError as error:
+            yield failure(error, self.task.output)

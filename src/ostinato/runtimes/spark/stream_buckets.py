@@ -1,0 +1,39 @@
+"""For workers that read a checkpoint: buckets as the state reader gives them, and rows with a column for an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.errors import OstinatoError, carried
+from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.stream_processor import OPEN_ROWS, WAITING
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.stream_state import BucketState
+
+HEADER = "header"
+
+
+def states_of(batches: Iterable[pa.RecordBatch]) -> Iterator[BucketState]:
+    """For workers: what `buckets` gives."""
+    from ostinato.runtimes.task.stream_state import BucketState
+
+    for batch in batches:
+        for row in batch.to_pylist():
+            yield BucketState(row[HEADER], tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
+
+
+def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """For workers: the rows with a column ERROR, which is NULL but in a last row where making the tables failed."""
+    schema = output.append(pa.field(ERROR, pa.string()))
+    try:
+        for table in tables:
+            columns = [column.combine_chunks() for column in table.columns]
+            arrays = [*columns, pa.nulls(table.num_rows, pa.string())]
+            yield from pa.Table.from_arrays(arrays, schema=schema).to_batches()
+    except OstinatoError as error:
+        values = [pa.nulls(1, field.type) for field in output]
+        yield pa.RecordBatch.from_arrays([*values, pa.array([carried(error)])], schema=schema)

@@ -1,0 +1,144 @@
+"""Rows in any order -> the sequences of an event query: the events that may stand in one match, in order of time.
+
+A sequence holds the rows of one group that agree in the columns of SAME. Rows without a time are nowhere; rows with a
+NULL in a SAME column are in no sequence, but count where events are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.events.ordering import OrderKey, group_numbers, order_rows, sortable
+from ostinato.predicates import types as t
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+DAY_US = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The columns that say which row belongs where."""
+
+    group_by: Sequence[pa.Array]
+    same: Sequence[pa.Array]
+    time: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """`rows[i]` is the place in the input of the i-th event in order: by sequence, then by time."""
+
+    rows: Rows
+    starts: NDArray[np.int64]
+    """Where each sequence starts, and at the end the number of events."""
+    time: NDArray[np.int64]
+    place: NDArray[np.int64]
+    """The number of the event within its group; 0 where nobody asked."""
+    group: NDArray[np.int64]
+    """For each sequence the number of its group; groups are numbered in the order of their values, NULL first."""
+    examples: Rows
+    """For each group a row of the input that belongs to it."""
+
+    @property
+    def count(self) -> int:
+        return len(self.starts) - 1
+
+
+def find_sequences(
+    count: int,
+    keys: Keys,
+    *,
+    matters: Mask | None = None,
+    places: bool = False,
+    ties: Callable[[], Sequence[pa.Array]] | None = None,
+) -> Sequences:
+    """The sequences of `count` rows. Only rows that matter become events (None: all do), but all are counted.
+
+    `places` asks for the events' numbers. `ties` are the columns that order events of the same time, so that nothing
+    depends on how the rows arrived; None: their order is of no consequence.
+    """
+    alive = np.asarray(keys.time.is_valid()) if keys.time.null_count else np.ones(count, np.bool_)
+    place = _places(keys, alive, ties) if places else None
+    for column in keys.same:
+        if column.null_count:
+            alive &= np.asarray(column.is_valid())
+    if matters is not None:
+        alive &= matters
+    inside = _Part(keys, np.flatnonzero(alive), count)
+    ordered = order_rows(
+        inside.count, [*inside.group_by, *inside.same], [OrderKey(inside.time)], inside.taken_lazily(ties)
+    )
+    rows = inside.rows if ordered.rows is None else inside.rows[ordered.rows]
+    starts = ordered.key_at if len(rows) else np.zeros(1, np.int64)
+    group, examples = _groups(keys.group_by, rows[starts[:-1]])
+    time = time_numbers(inside.time)
+    return Sequences(
+        rows=rows,
+        starts=starts,
+        time=time if ordered.rows is None else time[ordered.rows],
+        place=np.zeros(len(rows), np.int64) if place is None else place[rows],
+        group=group,
+        examples=examples,
+    )
+
+
+class _Part:
+    """The key columns at some rows."""
+
+    def __init__(self, keys: Keys, rows: Rows, count: int) -> None:
+        self.rows = rows
+        self.count = len(rows)
+        self._chosen = None if len(rows) == count else pa.array(rows)
+        self.group_by = [self.taken(column) for column in keys.group_by]
+        self.same = [self.taken(column) for column in keys.same]
+        self.time = self.taken(keys.time)
+
+    def taken(self, column: pa.Array) -> pa.Array:
+        return column if self._chosen is None else column.take(self._chosen)
+
+    def taken_lazily(self, ties: Callable[[], Sequence[pa.Array]] | None) -> Callable[[], Sequence[pa.Array]]:
+        if ties is None:
+            return lambda: ()
+        return lambda: [self.taken(column) for column in ties()]
+
+
+def _places(keys: Keys, alive: Mask, ties: Callable[[], Sequence[pa.Array]] | None) -> NDArray[np.int64]:
+    """For each row its number within its group, in order of time; rows without a time have none."""
+    inside = _Part(Keys(keys.group_by, (), keys.time), np.flatnonzero(alive), len(alive))
+    ordered = order_rows(inside.count, inside.group_by, [OrderKey(inside.time)], inside.taken_lazily(ties))
+    rows = inside.rows if ordered.rows is None else inside.rows[ordered.rows]
+    result = np.zeros(len(alive), np.int64)
+    first = np.repeat(ordered.key_at[:-1], np.diff(ordered.key_at))
+    result[rows] = np.arange(len(rows)) - first
+    return result
+
+
+def _groups(group_by: Sequence[pa.Array], firsts: Rows) -> tuple[NDArray[np.int64], Rows]:
+    """The group of each sequence, told by its first event; and for each group the first such event."""
+    if not len(firsts):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    chosen = pa.array(firsts)
+    numbers = group_numbers(len(firsts), [column.take(chosen) for column in group_by])
+    _, at, dense = np.unique(numbers, return_index=True, return_inverse=True)
+    examples = firsts[at]
+    if len(examples) > 1:
+        chosen = pa.array(examples)
+        ranked = [column for key in group_by for column in sortable(OrderKey(key.take(chosen)))]
+        order = np.lexsort(ranked[::-1])
+        rank = np.empty(len(examples), np.int64)
+        rank[order] = np.arange(len(examples))
+        dense, examples = rank[dense], examples[order]
+    return dense.astype(np.int64), examples
+
+
+def time_numbers(time: pa.Array) -> NDArray[np.int64]:
+    """Dates and timestamps in microseconds since 1970, integers as they are; anything where NULL."""
+    if time.type == t.DATE:
+        return np.asarray(time.cast(pa.int32()).cast(pa.int64()).fill_null(0)) * DAY_US
+    return np.asarray(time.cast(pa.int64()).fill_null(0))

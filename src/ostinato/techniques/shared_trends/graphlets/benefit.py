@@ -1,0 +1,95 @@
+"""What a burst costs shared and not shared: HAMLET's two formulas, and this engine's own. No events here.
+
+The paper counts visits of predecessors. Here nothing visits them where running sums will do, so the engine decides by
+`engine_costs`, which counts operations on limbs (the words of a large number).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """What the paper's formulas ask of a burst; its letters (Table 2) behind the names."""
+
+    events: int  # b
+    window_events: int  # n
+    graphlet_events: int  # g
+    created: int  # sc, snapshots created from this burst
+    propagated: int  # sp, snapshots propagated through it
+    queries: int  # k
+    types: int = 2  # t, other types per query
+    predecessor_types: int = 2  # p, predecessor types per type and query
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    shared: float
+    separate: float
+
+    @property
+    def benefit(self) -> float:
+        """Above 0: sharing the burst is cheaper."""
+        return self.separate - self.shared
+
+
+def costs_of_definition_11(burst: Burst) -> Costs:
+    """Eq. 7, which the paper's worked example (Eq. 9 to 11) follows."""
+    snapshots = burst.created * burst.queries * burst.graphlet_events * burst.types
+    visits = burst.events * burst.window_events
+    return Costs(shared=visits * burst.propagated + snapshots, separate=burst.queries * visits)
+
+
+def costs_of_definition_12(burst: Burst) -> Costs:
+    """Eq. 8, which its pruning theorems are about."""
+    insertion = math.log2(burst.graphlet_events)
+    snapshots = burst.created * burst.queries * burst.graphlet_events * burst.predecessor_types
+    return Costs(
+        shared=snapshots + burst.events * (insertion + burst.window_events * burst.propagated),
+        separate=burst.queries * burst.events * (insertion + burst.window_events),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BurstWork:
+    """What this engine would have to do for a burst, counted before it is done.
+
+    A lane is a query in one open window. A link leads from an event of the burst to an earlier event that may stand
+    before it: `links` counts those within the burst, `own_links` those that only single queries ask about and that lead
+    out of the burst (both as few as possible: from "all but these", where that is less).
+    """
+
+    events: int
+    lanes: int
+    links: int
+    own_links: int
+    snapshots: int
+    """Sums that have to be formed for each lane: one for the burst, one for each event that can't be said by others."""
+    limbs: int
+    """Words of a lane's numbers."""
+    coefficient_limbs: int
+    """Words of a coefficient: at most one bit for each event of the burst."""
+
+
+_CALL = 1000
+"""What it costs to begin with an event or a snapshot, in operations on limbs (measured, bursts of 50 to 250 events)."""
+_NUMBER = 10
+"""The same for one number, however short."""
+
+
+def engine_costs(work: BurstWork) -> Costs:
+    """In operations on limbs.
+
+    Not shared, every lane follows every link. Shared, links within the burst are followed once for all lanes, for each
+    snapshot's coefficient; then each lane multiplies its snapshots' values by their sums of coefficients, once for the
+    burst and once for each snapshot behind them.
+    """
+    followed = work.links + work.events
+    products = work.snapshots * (work.snapshots + 1) // 2
+    once = work.events * _CALL + followed * work.snapshots * (_NUMBER + work.coefficient_limbs)
+    for_lane = work.snapshots * _CALL + products * (_NUMBER + work.limbs * work.coefficient_limbs)
+    alone = (work.events + work.snapshots) * _CALL + followed * (_NUMBER + work.limbs)
+    outside = work.own_links * (_NUMBER + work.limbs)
+    return Costs(shared=once + work.lanes * (for_lane + outside), separate=work.lanes * (alone + outside))

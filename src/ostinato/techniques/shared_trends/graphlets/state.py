@@ -1,0 +1,108 @@
+"""What the graphlet engine keeps of a sequence between calls <-> bytes: integers and fractions of any size."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLane:
+    query: int
+    window: int
+    first: int
+    """The first past event of the Kleene label in its window, by its number among them."""
+    sums: list[list[Any]]
+    past: list[list[Any]]
+    """[component][event]: the counts of the past events from `first` on."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSequence:
+    rows_given: int
+    past: int
+    """How many events of the Kleene label there were."""
+    was_shared: int
+    """-1: there was no burst yet."""
+    next_window: list[int]
+    numbers: list[int]
+    """The past events that a window still holds, by their number among the sequence's rows."""
+    values: list[list[int]]
+    """For each value that conditions compare, that of these events: as an integer, or the bits of a double."""
+    valid: list[list[int]]
+    lanes: list[KeptLane]
+
+
+def pack(kept: KeptSequence, mark: int) -> bytes:
+    numbers = [_VERSION, mark, kept.rows_given, kept.past, kept.was_shared]
+    for some in (kept.next_window, kept.numbers):
+        numbers += [len(some), *some]
+    for table in (kept.values, kept.valid):
+        numbers += _table(table)
+    numbers.append(len(kept.lanes))
+    for lane in kept.lanes:
+        numbers += [lane.query, lane.window, lane.first, *_table(lane.sums), *_table(lane.past)]
+    return b"".join(_number(number) for number in numbers)
+
+
+def unpack(state: bytes, mark: int) -> KeptSequence:
+    numbers = _numbers(state)
+    if next(numbers, None) != _VERSION or next(numbers, None) != mark:
+        raise MatchError(
+            "STATE_OF_OTHER_QUERY",
+            "the state was written for other queries or by another version",
+            hint="start from an empty state",
+        )
+    rows_given, past, was_shared = (next(numbers) for _ in range(3))
+    next_window, of_rows = _some(numbers), _some(numbers)
+    values, valid = _read_table(numbers), _read_table(numbers)
+    lanes = []
+    for _ in range(next(numbers)):
+        query, window, first = (next(numbers) for _ in range(3))
+        lanes.append(KeptLane(query, window, first, _read_table(numbers), _read_table(numbers)))
+    return KeptSequence(rows_given, past, was_shared, next_window, of_rows, values, valid, lanes)
+
+
+def as_integers(values: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
+    return [int(value) for value in np.ascontiguousarray(values).view(np.int64)]
+
+
+def _number(number: Any) -> bytes:
+    """Every fraction here is a sum of doubles: its denominator is a power of two."""
+    fraction = Fraction(number)
+    top, places = fraction.numerator, fraction.denominator.bit_length() - 1
+    size = top.bit_length() // 8 + 1
+    return struct.pack("<II", size, places) + top.to_bytes(size, "little", signed=True)
+
+
+def _numbers(state: bytes) -> Iterator[Any]:
+    at = 0
+    while at < len(state):
+        size, places = struct.unpack_from("<II", state, at)
+        at += 8
+        top = int.from_bytes(state[at : at + size], "little", signed=True)
+        yield Fraction(top, 1 << places) if places else top
+        at += size
+
+
+def _table(rows: Iterable[Iterable[Any]]) -> list[Any]:
+    lists = [list(row) for row in rows]
+    return [len(lists), *(number for row in lists for number in (len(row), *row))]
+
+
+def _some(numbers: Iterator[Any]) -> list[Any]:
+    return [next(numbers) for _ in range(next(numbers))]
+
+
+def _read_table(numbers: Iterator[Any]) -> list[list[Any]]:
+    return [_some(numbers) for _ in range(next(numbers))]

@@ -1,0 +1,146 @@
+"""What a stream of event queries gives step by step is what a batch over the rows that weren't late gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.laws.event_comparison import differing
+from tests.laws.event_strategies import AGGREGATES_ONLY, DECLINED, EVERYTHING, MATCHES_ONLY, Example, Knobs, bind
+from tests.laws.event_strategies import event_examples as examples
+
+import ostinato as ost
+from ostinato.errors import QueryError
+from ostinato.matching.search import NO_TIME
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.event_queries import EventsQuery
+from ostinato.runtimes.local_events import LocalEvents
+from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.runtimes.task.trend_stream import TrendStreamWorker
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TIMED = ("WITHIN 3 SECONDS TUMBLE", "WITHIN 2 SECONDS SLIDE 1 SECOND", "WITHIN 1 SECOND SLIDE 3 SECONDS")
+
+
+class Stream:
+    """Queries over a stream in this process: rows and watermarks by hand."""
+
+    def __init__(self, queries: list[EventsQuery], schema: pa.Schema) -> None:
+        self.local = LocalEvents(
+            queries, [f"q{i}" for i in range(len(queries))], schema, queries[0].options, Settings()
+        )
+        conditions = [(f"bit{i}", 0) for i in range(len(self.local.typed.plan.conditions))]
+        self.shipped = self.ship(schema.empty_table())
+        self.worker = TrendStreamWorker(
+            self.local.typed, self.local.names, self.shipped.schema, conditions, self.local.options
+        )
+        self.state = EMPTY
+        self.given: list[list[pa.Table]] = [[] for _ in queries]
+        self.late = 0
+
+    def ship(self, table: pa.Table) -> pa.Table:
+        batch = self.local.batch(table)
+        bits = {f"bit{i}": pa.array(mask.astype(np.int64)) for i, mask in enumerate(batch.row_masks)}
+        return pa.table({**batch.arrays, **bits})
+
+    def step(self, table: pa.Table | None, watermark_us: int, *, finished: bool = False) -> None:
+        arrived = None if table is None else self.ship(table)
+        # The state survives bytes and back: a copy of it is what the next step gets.
+        state = BucketState(bytes(self.state.header), tuple(self.state.open_rows), tuple(self.state.waiting))
+        step = self.worker.advance(state, arrived, watermark_us, finished=finished)
+        self.state = step.state
+        self.late += step.counts.late_rows
+        for given_rows, table in zip(self.given, self.local.tables(step.results.columns), strict=True):
+            given_rows.append(table)
+
+    def rows(self, query: int = 0) -> list[dict[str, Any]]:
+        return [row for table in self.given[query] for row in table.to_pylist()]
+
+
+def micros(at: datetime) -> int:
+    return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def check(example: Example, cuts: list[int], lag: int) -> None:
+    """Rows arrive in pieces; the watermark follows the latest row seen by some half seconds."""
+    try:
+        stream = Stream([ost.events(example.text)], example.table.schema)
+    except QueryError as error:
+        assert error.code in DECLINED, error
+        assume(False)
+    on_time: list[dict[str, Any]] = []
+    watermark = NO_TIME
+    places = sorted({0, *(cut % (example.table.num_rows + 1) for cut in cuts), example.table.num_rows})
+    for start, end in pairwise(places):
+        piece = example.table.slice(start, end - start)
+        on_time += [row for row in piece.to_pylist() if row["ts"] is not None and micros(row["ts"]) > watermark]
+        seen = [micros(at) for at in example.table.slice(0, end)["ts"].to_pylist() if at is not None]
+        stream.step(piece, watermark)
+        if seen:
+            watermark = max(watermark, max(seen) - 500_000 * lag)
+            stream.step(None, watermark)
+    stream.step(None, watermark, finished=True)
+    difference = differing(bind(example.text), on_time, stream.rows())
+    assert difference is None, f"{difference}\n{example.text}"
+
+
+def windowed(knobs: Knobs) -> st.SearchStrategy[Example]:
+    """Examples whose windows are cut by time."""
+    within = st.sampled_from(TIMED)
+    return st.builds(
+        lambda example, bound: Example(_with_windows(example.text, bound), example.table),
+        examples(replace(knobs, windows=False, spans=False)),
+        within,
+    )
+
+
+def _with_windows(text: str, bound: str) -> str:
+    lines = [line for line in text.split("\n") if not line.startswith("WITHIN")]
+    return "\n".join([*lines[:-1], bound, lines[-1]])
+
+
+CUTS = st.lists(st.integers(0, 20), max_size=5)
+LAG = st.integers(0, 4)
+
+
+@given(windowed(AGGREGATES_ONLY), CUTS, LAG)
+@settings(max_examples=80)
+def test_aggregates(example: Example, cuts: list[int], lag: int) -> None:
+    check(example, cuts, lag)
+
+
+@given(windowed(MATCHES_ONLY), CUTS, LAG)
+@settings(max_examples=40)
+def test_matches(example: Example, cuts: list[int], lag: int) -> None:
+    check(example, cuts, lag)
+
+
+@pytest.mark.slow
+@settings(max_examples=800)
+@given(windowed(EVERYTHING), CUTS, LAG)
+def test_everything_deeply(example: Example, cuts: list[int], lag: int) -> None:
+    check(example, cuts, lag)
+
+
+@given(windowed(replace(AGGREGATES_ONLY, negation=False, conjunction=False, selections=("",))), CUTS, LAG)
+@settings(max_examples=40)
+def test_a_workload_that_shares(example: Example, cuts: list[int], lag: int) -> None:
+    """The same query twice shares whatever can be shared."""
+    try:
+        stream = Stream([ost.events(example.text)] * 2, example.table.schema)
+    except QueryError as error:
+        assert error.code in DECLINED, error
+        assume(False)
+    watermark = NO_TIME
+    for piece in (example.table.slice(0, 4), example.table.slice(4)):
+        stream.step(piece, watermark)
+    stream.step(None, watermark, finished=True)
+    assert stream.rows(0) == stream.rows(1) or repr(stream.rows(0)) == repr(stream.rows(1))
+    assert differing(bind(example.text), example.rows, stream.rows(1)) is None

@@ -1,0 +1,78 @@
+"""The engine that computes each query by itself gives what the oracle gives, at once and in steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from tests.laws import trend_programs
+from tests.laws.event_strategies import AGGREGATES_ONLY, DECLINED, bind, event_queries, event_tables
+from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared
+
+from ostinato.errors import QueryError
+from ostinato.reference.trend_matches import TooManyRuns, time_us
+from ostinato.techniques.shared_trends.separate.engine import SeparateEngine
+
+KNOBS = replace(AGGREGATES_ONLY, conjunction=False, decimals=False)
+
+
+def case(text: str, rows: list[dict[str, Any]]) -> Prepared:
+    """Queries that are declined, and those with more matches than the oracle bears, are no examples."""
+    try:
+        ready = prepared(bind(text), rows)
+        ready.expected()
+        ready.whole()
+    except QueryError as error:
+        assert error.code in DECLINED, error
+        assume(False)
+    except (TooManyRuns, NotImplementedError):
+        assume(False)
+    return ready
+
+
+def check(ready: Prepared, rows: list[dict[str, Any]], cuts: list[int]) -> None:
+    times = sorted({time_us(row["ts"]) for row in rows if row["ts"] is not None})
+    moments = sorted({times[cut % len(times)] for cut in cuts}) if times else []
+    event("some" if ready.expected() else "no match")
+    for exact in (True, False):
+        engine = SeparateEngine([ready.program], exact)
+        assert trend_programs.differing(ready, at_once(engine, ready)) is None
+        assert trend_programs.differing(ready, in_steps(engine, ready, moments)) is None
+
+
+CUTS = st.lists(st.integers(0, 100), max_size=3)
+
+
+@given(event_queries(KNOBS), event_tables(), CUTS)
+@settings(max_examples=60)
+def test_equals_the_oracle(text: str, table: Any, cuts: list[int]) -> None:
+    rows = table.to_pylist()
+    check(case(text, rows), rows, cuts)
+
+
+@pytest.mark.slow
+@given(event_queries(KNOBS), event_tables(), CUTS)
+@settings(max_examples=600)
+def test_equals_the_oracle_deeply(text: str, table: Any, cuts: list[int]) -> None:
+    rows = table.to_pylist()
+    check(case(text, rows), rows, cuts)
+
+
+@pytest.mark.slow
+@given(event_queries(replace(KNOBS, adjacent=False, several_variables=False)), event_tables(), CUTS)
+@settings(max_examples=600)
+def test_running_sums(text: str, table: Any, cuts: list[int]) -> None:
+    """No edge is tested: most of these are running sums."""
+    rows = table.to_pylist()
+    check(case(text, rows), rows, cuts)
+
+
+@pytest.mark.slow
+@given(event_queries(replace(KNOBS, selections=("",), negation=False)), event_tables(), CUTS)
+@settings(max_examples=600)
+def test_ordered_edges(text: str, table: Any, cuts: list[int]) -> None:
+    rows = table.to_pylist()
+    check(case(text, rows), rows, cuts)

@@ -1,0 +1,78 @@
+"""Rows in any order -> sequences: which events may stand in one match, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.runtimes.task.sequences import Keys, Sequences, find_sequences
+
+
+def found(time: list[Any], group: list[Any] | None = None, same: list[Any] | None = None, **options: Any) -> Sequences:
+    keys = Keys([] if group is None else [pa.array(group)], [] if same is None else [pa.array(same)], pa.array(time))
+    return find_sequences(len(time), keys, **options)
+
+
+def parts(sequences: Sequences) -> list[list[int]]:
+    return [part.tolist() for part in np.split(sequences.rows, sequences.starts[1:-1])] if len(sequences.rows) else []
+
+
+def test_one_sequence_in_order_of_time() -> None:
+    sequences = found([30, 10, 20])
+    assert parts(sequences) == [[1, 2, 0]]
+    assert sequences.time.tolist() == [10, 20, 30]
+    assert sequences.group.tolist() == [0]
+    assert sequences.examples.tolist() == [1]
+
+
+def test_a_row_without_a_time_is_nowhere() -> None:
+    sequences = found([30, None, 20], places=True)
+    assert parts(sequences) == [[2, 0]]
+    assert sequences.place.tolist() == [0, 1]
+
+
+def test_groups_are_numbered_in_their_order_null_first() -> None:
+    sequences = found([1, 2, 3, 4], group=["b", None, "a", "b"])
+    assert [sequences.group[i] for i in range(3)] == [2, 0, 1]
+    assert parts(sequences) == [[0, 3], [1], [2]]
+    assert sequences.examples.tolist() == [1, 2, 0]
+
+
+def test_a_row_without_a_value_of_same_is_in_no_sequence_but_counts() -> None:
+    sequences = found([1, 2, 3, 4], group=["g"] * 4, same=["x", None, "y", "x"], places=True)
+    assert parts(sequences) == [[0, 3], [2]]
+    assert sequences.place.tolist() == [0, 3, 2]
+    assert sequences.group.tolist() == [0, 0]
+
+
+def test_rows_that_do_not_matter_count_too() -> None:
+    sequences = found([3, 2, 1], matters=np.array([True, False, True]), places=True)
+    assert parts(sequences) == [[2, 0]]
+    assert sequences.place.tolist() == [0, 2]
+
+
+def test_ties_decide_places() -> None:
+    for order in ([0, 1, 2], [2, 0, 1]):
+        letters = [["c", "a", "b"][i] for i in order]
+        sequences = found([1, 1, 1], places=True, ties=lambda letters=letters: [pa.array(letters)])
+        assert [letters[row] for row in sequences.rows] == ["a", "b", "c"]
+        assert sequences.place.tolist() == [0, 1, 2]
+
+
+def test_not_a_number_and_both_zeros_agree_with_themselves() -> None:
+    sequences = found([1, 2, 3, 4], same=[0.0, float("nan"), -0.0, float("nan")])
+    assert parts(sequences) == [[0, 2], [1, 3]]
+
+
+def test_nothing() -> None:
+    for sequences in (found([]), found([None], group=["a"])):
+        assert sequences.count == 0
+        assert parts(sequences) == []
+        assert sequences.examples.tolist() == []
+
+
+def test_dates_are_midnights() -> None:
+    keys = Keys([], [], pa.array([1, 0], pa.int32()).cast(pa.date32()))
+    assert find_sequences(2, keys).time.tolist() == [0, 86_400_000_000]

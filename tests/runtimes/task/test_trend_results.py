@@ -1,0 +1,103 @@
+"""Results of sequences -> results of groups, and parts of a group as bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostinato.matching.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
+from ostinato.runtimes.task.trend_partials import packed, together, unpacked
+from ostinato.runtimes.task.trend_results import conjunction, of_groups
+
+KINDS = (SlotKind.SUM, SlotKind.MIN, SlotKind.COUNT)
+
+
+def integers(*numbers: int) -> Any:
+    found = np.empty(len(numbers), object)
+    found[:] = numbers
+    return found
+
+
+def results(sequence: list[int], window: list[int], count: Numbers, *slots: tuple[Numbers, list[bool]]) -> QueryResults:
+    return QueryResults(
+        np.array(sequence),
+        np.array(window),
+        count,
+        tuple(values for values, _ in slots),
+        tuple(np.array(present) for _, present in slots),
+    )
+
+
+FOUND = results(
+    [0, 1, 2, 2],
+    [0, 0, 0, 5],
+    integers(2**70, 1, 3, 4),
+    (integers(10, 99, -3, 1), [True, False, True, True]),
+    (np.array([4, 0, 2, 9]), [True, False, True, True]),
+    (integers(5, 0, 1, 2), [True, True, True, True]),
+)
+
+
+def test_sequences_of_a_group_are_added_up() -> None:
+    found = of_groups(FOUND, np.array([1, 0, 1]), KINDS)
+    assert list(zip(found.sequence.tolist(), found.window.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 5)]
+    assert found.count.tolist() == [1, 2**70 + 3, 4]  # type: ignore[union-attr]
+    sums, least, counts = found.slots
+    assert (sums.tolist()[1:], found.present[0].tolist()) == ([7, 1], [False, True, True])  # type: ignore[union-attr]
+    assert (least.tolist()[1:], found.present[1].tolist()) == ([2, 9], [False, True, True])  # type: ignore[union-attr]
+    assert counts.tolist() == [0, 6, 2]  # type: ignore[union-attr]
+
+
+def test_one_sequence_a_group_is_only_put_in_order() -> None:
+    found = of_groups(FOUND, np.array([2, 0, 1]), KINDS)
+    assert found.sequence.tolist() == [0, 1, 1, 2]
+    assert found.count.tolist() == [1, 3, 4, 2**70]  # type: ignore[union-attr]
+
+
+def test_approximate_numbers_are_added_up_by_their_exponents() -> None:
+    rough = Extended(np.array([1.0, 1.0, 0.0, 1.0]), np.array([2_000, 1_999, 0, 3]))
+    found = of_groups(results([0, 1, 2, 2], [0, 0, 0, 5], rough), np.array([0, 0, 0]), ())
+    assert isinstance(found.count, Extended)
+    assert np.log2(found.count.mantissa) + found.count.exponent == pytest.approx([np.log2(1.5) + 2_000, 3])
+
+
+def test_parts_travel_as_bytes() -> None:
+    real = results([0], [NO_WINDOW], Extended(np.array([0.5]), np.array([5_000])), (np.array([2.5]), [True]))
+    for before in (FOUND, real):
+        after = unpacked(packed(before), len(before.slots))
+        assert after.window.tolist() == before.window.tolist()
+        for one, other in zip((after.count, *after.slots), (before.count, *before.slots), strict=True):
+            if isinstance(one, Extended):
+                assert isinstance(other, Extended)
+                assert (one.mantissa.tolist(), one.exponent.tolist()) == (
+                    other.mantissa.tolist(),
+                    other.exponent.tolist(),
+                )
+            else:
+                assert not isinstance(other, Extended)
+                assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+        assert [each.tolist() for each in after.present] == [each.tolist() for each in before.present]
+
+
+def test_negative_numbers_travel_too() -> None:
+    numbers = integers(-1, 0, 127, 128, -128, -129, -(2**200))
+    there = results([0] * 7, [0] * 7, numbers)
+    assert unpacked(packed(there), 0).count.tolist() == numbers.tolist()  # type: ignore[union-attr]
+
+
+def test_parts_of_all_tasks_are_the_whole() -> None:
+    whole = of_groups(together([FOUND, FOUND]), np.zeros(3, np.int64), KINDS)
+    assert whole.window.tolist() == [0, 5]
+    assert whole.count.tolist() == [2 * (2**70 + 4), 8]  # type: ignore[union-attr]
+
+
+def test_pairs_of_matches() -> None:
+    """Of 4 and 5 matches 2 are of both parts; what a part has elsewhere pairs with nothing."""
+    one = results([0, 1], [0, 0], integers(4, 1))
+    other = results([0], [0], integers(5))
+    both = results([0], [0], integers(2))
+    found = conjunction([one, other, both])
+    assert (found.sequence.tolist(), found.count.tolist()) == ([0], [17])  # type: ignore[union-attr]
+    assert conjunction([one, other]).count.tolist() == [20]  # type: ignore[union-attr]

@@ -1,0 +1,273 @@
+"""Event queries in process: `ost.events`, `ost.match`, `ost.Workload`. Letters are events, one a second."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.errors import MatchError, QueryError
+from ostinato.language.event_fluent import seq
+
+BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def letters(text: str, **columns: Any) -> pa.Table:
+    """A row for each letter, a second apart."""
+    times = [BEGIN + timedelta(seconds=i) for i in range(len(text))]
+    kinds = pa.array(list(text), pa.string())
+    return pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "kind": kinds, **columns})
+
+
+def asked(text: str, **options: Any) -> ost.EventsQuery:
+    return ost.events(text, type="kind", time="ts").with_options(**options)
+
+
+def rows(text: str, table: pa.Table, **options: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ost.match(asked(text, **options), table).to_pylist()
+    return found
+
+
+PAPER = letters("AACBBBBAACCCB")
+"""The stream of HAMLET's examples: a1 a2 c1 b3 b4 b5 b6 a3 a4 c2 c3 c4 b7."""
+
+
+def test_the_papers_counts() -> None:
+    text = "PATTERN SEQ(A, B+) RETURN COUNT(*), COUNT(B)"
+    assert rows(text, PAPER) == [{"count(*)": Decimal(64), "count(B)": Decimal(162)}]
+    assert rows("PATTERN (SEQ(C, B+))+ RETURN COUNT(*) AS n", PAPER) == [{"n": Decimal(79)}]
+
+
+def test_aggregates_of_values() -> None:
+    table = letters(
+        "ABB", x=[None, 2, 5], price=pa.array([None, Decimal("1.50"), Decimal("0.25")], pa.decimal128(6, 2))
+    )
+    (row,) = rows(
+        "PATTERN SEQ(A, B+ b) RETURN SUM(b.x), AVG(b.x), MIN(b.price), MAX(b.ts), SUM(b.price), COUNT(b.x)", table
+    )
+    assert row == {
+        "sum(b.x)": Decimal(14),
+        "avg(b.x)": 3.5,
+        "min(b.price)": Decimal("0.25"),
+        "max(b.ts)": BEGIN + timedelta(seconds=2),
+        "sum(b.price)": Decimal("3.50"),
+        "count(b.x)": Decimal(4),
+    }
+
+
+# --- groups, SAME, times ----------------------------------------------------------------------------------------------
+
+
+def test_without_groups_and_windows_there_is_always_a_row() -> None:
+    wanted = [{"count(*)": Decimal(0), "sum(B.x)": None, "avg(B.x)": None, "count(B)": Decimal(0)}]
+    text = "PATTERN SEQ(A, B+) RETURN COUNT(*), SUM(B.x), AVG(B.x), COUNT(B)"
+    for events in ("", "BA"):
+        assert rows(text, letters(events, x=pa.array([1] * len(events), pa.int64()))) == wanted
+
+
+def test_a_group_without_a_match_gives_no_row() -> None:
+    table = letters("ABAB", g=["x", "x", "y", None])
+    assert rows("PATTERN SEQ(A, B) GROUP BY g RETURN g, COUNT(*) AS n", table) == [{"g": "x", "n": Decimal(1)}]
+
+
+def test_groups_come_in_their_order() -> None:
+    table = letters("AAABBB", g=[3, None, 1, 1, None, 3])
+    assert [row["g"] for row in rows("PATTERN SEQ(A, B) GROUP BY g RETURN g, COUNT(*) AS n", table)] == [None, 1, 3]
+
+
+def test_sequences_of_a_group_are_added_up() -> None:
+    table = letters("AABBB", k=["u", "v", "u", "v", None], x=[0, 0, 7, 3, 1])
+    (row,) = rows("PATTERN SEQ(A, B+ b) WHERE SAME[k] RETURN COUNT(*) AS n, SUM(b.x) AS s, MIN(b.x) AS m", table)
+    assert row == {"n": Decimal(2), "s": Decimal(10), "m": 3}
+
+
+def test_a_row_without_a_time_takes_part_in_nothing() -> None:
+    table = pa.table({"ts": [1, None, 2], "kind": ["A", "B", "B"]})
+    assert rows("PATTERN SEQ(A, B+) RETURN COUNT(*) AS n", table) == [{"n": Decimal(1)}]
+
+
+def test_windows_have_the_type_of_the_time() -> None:
+    (row,) = rows("PATTERN SEQ(A, B) WITHIN 10 SECONDS TUMBLE RETURN COUNT(*) AS n", letters("AB"))
+    assert row == {"window_start": BEGIN, "window_end": BEGIN + timedelta(seconds=10), "n": Decimal(1)}
+    days = pa.table({"ts": [date(2024, 1, 2), date(2024, 1, 3)], "kind": ["A", "B"]})
+    (row,) = rows("PATTERN SEQ(A, B) WITHIN 2 DAYS TUMBLE RETURN COUNT(*) AS n", days)
+    assert row == {"window_start": date(2024, 1, 2), "window_end": date(2024, 1, 4), "n": Decimal(1)}
+    (row,) = rows("PATTERN SEQ(A, B) WITHIN 10 EVENTS TUMBLE RETURN window_end, COUNT(*) AS n", letters("AB"))
+    assert row == {"window_start": 0, "window_end": 10, "n": Decimal(1)}
+
+
+def test_windows_that_slide_count_a_match_once_each() -> None:
+    found = rows("PATTERN SEQ(A, B) WITHIN 3 EVENTS SLIDE 1 EVENTS RETURN COUNT(*) AS n", letters("CABC"))
+    assert [(row["window_start"], int(row["n"])) for row in found] == [(0, 1), (1, 1)]
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+LONG = letters("A" + "B" * 200, g=["x"] * 201)
+
+
+def test_a_number_that_does_not_fit_names_its_place() -> None:
+    with pytest.raises(MatchError) as caught:
+        rows("PATTERN SEQ(A, B+) GROUP BY g WITHIN 1 HOUR TUMBLE RETURN COUNT(*) AS n", LONG)
+    assert caught.value.code == "NUMBER_TOO_LARGE"
+    assert "the query, g = 'x', the window from 2024-01-01 00:00:00" in caught.value.message
+    with pytest.raises(MatchError, match="query 'long'"):
+        ost.Workload({"long": "PATTERN SEQ(A, B+) RETURN COUNT(*)"}, type="kind", time="ts").run(LONG)
+
+
+def test_numbers_of_any_size() -> None:
+    text = "PATTERN SEQ(A, B+ b) RETURN COUNT(*) AS n, COUNT(b) AS k"
+    wanted = {"n": str(2**200 - 1), "k": str(200 * 2**199)}
+    assert rows(text, LONG, numbers="text") == [wanted]
+    (row,) = rows(text, LONG, numbers="log10")
+    assert row["n"] == pytest.approx(60.2059991)
+    (row,) = rows(text, LONG, approximate=True)
+    assert row == {"n": pytest.approx(2.0**200), "k": pytest.approx(200 * 2.0**199)}
+
+
+def test_nothing_is_minus_infinity_as_a_logarithm() -> None:
+    (row,) = rows("PATTERN SEQ(A, B+) RETURN COUNT(*) AS n", letters("B"), numbers="log10")
+    assert row["n"] == float("-inf")
+
+
+# --- matches ----------------------------------------------------------------------------------------------------------
+
+
+def test_matches_with_their_events() -> None:
+    table = letters("ABB", x=[1, 2, 3])
+    found = ost.match(asked("PATTERN SEQ(A a, B+ b) RETURN MATCHES"), table)
+    assert found.column_names == ["match_number", "match_start", "match_end", "events"]
+    words = ["".join(f"{event['variable']}{event['x']}" for event in row["events"]) for row in found.to_pylist()]
+    assert words == ["a1b2", "a1b2b3", "a1b3"]
+    first = found.to_pylist()[0]["events"][0]
+    assert first == {"variable": "a", "ts": BEGIN, "kind": "A", "x": 1}
+
+
+def test_limit_is_for_each_group_over_all_values_of_same() -> None:
+    table = letters("AAABBB", g=["p"] * 6, k=[1, 2, 1, 2, 1, 1])
+    text = "PATTERN SEQ(A a, B b) WHERE SAME[k] GROUP BY g RETURN MATCHES"
+    starts = [(row["match_number"], row["match_start"].second, row["match_end"].second) for row in rows(text, table)]
+    assert starts == [(1, 0, 4), (2, 0, 5), (3, 1, 3), (4, 2, 4), (5, 2, 5)]
+    limited = rows(f"{text} LIMIT 3", table)
+    assert [(row["match_number"], row["match_start"].second) for row in limited] == [(1, 0), (2, 0), (3, 1)]
+
+
+def test_too_many_matches() -> None:
+    table = letters("A" + "B" * 12)
+    with pytest.raises(MatchError) as caught:
+        rows("PATTERN SEQ(A, B+) RETURN MATCHES", table, max_matches=1_000)
+    assert caught.value.code == "TOO_MANY_MATCHES"
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+
+
+def test_types_by_conditions() -> None:
+    table = pa.table({"t": [1, 2, 3], "speed": [5, 20, 8]})
+    query = ost.events(
+        "PATTERN SEQ(Slow, Fast) RETURN COUNT(*) AS n", type={"Slow": "speed < 10", "Fast": "speed >= 8"}, time="t"
+    )
+    assert ost.match(query, table).to_pylist() == [{"n": Decimal(2)}]
+
+
+def test_the_fluent_builder() -> None:
+    built = seq("A a", "B+ b").where("NEXT(b).x > b.x").returns("COUNT(*)", total="SUM(b.x)")
+    table = letters("ABB", x=[0, 2, 1])
+    (row,) = ost.match(ost.events(built, type="kind", time="ts"), table).to_pylist()
+    assert list(row.values()) == [Decimal(2), Decimal(3)]
+
+
+def test_a_query_is_a_value() -> None:
+    query = asked("PATTERN SEQ(A, B) RETURN COUNT(*)")
+    assert query == asked("PATTERN SEQ(A, B)  RETURN COUNT(*)")
+    assert query.with_options(numbers="text") != query
+    assert ost.events(query, time="other").time == "other"
+    assert ost.events(query.query, type="kind", time="ts") == query
+
+
+@pytest.mark.parametrize("options", [{"numbers": "roman"}, {"sharing": "maybe"}, {"colour": 1}, {"max_matches": 0}])
+def test_options_that_are_not_known(options: dict[str, Any]) -> None:
+    with pytest.raises(QueryError, match="INVALID_OPTION"):
+        asked("PATTERN SEQ(A, B) RETURN COUNT(*)", **options)
+
+
+def test_something_else_than_a_query() -> None:
+    with pytest.raises(QueryError, match="NOT_A_QUERY"):
+        ost.events(7)
+
+
+def test_errors_have_carets() -> None:
+    with pytest.raises(QueryError) as caught:
+        rows("PATTERN SEQ(A a, B b) WHERE a.nosuch > 1 RETURN COUNT(*)", PAPER)
+    assert "^" in str(caught.value)
+    with pytest.raises(QueryError) as caught:
+        rows("PATTERN SEQ(A a, B b) WHERE a.kind + 1 RETURN COUNT(*)", PAPER)
+    assert "^" in str(caught.value)
+
+
+# --- workloads --------------------------------------------------------------------------------------------------------
+
+MANY = {
+    "one": "PATTERN SEQ(A, B+) GROUP BY g WITHIN 4 SECONDS SLIDE 2 SECONDS RETURN g, COUNT(*), SUM(B.x) AS total",
+    "two": "PATTERN SEQ(C, B+) GROUP BY g WITHIN 6 SECONDS SLIDE 2 SECONDS RETURN g, COUNT(*)",
+    "three": "PATTERN SEQ(A, B+ b) RETURN COUNT(*), AVG(b.x) AS total",
+    "four": "PATTERN SEQ(A a, B b) GROUP BY g WITHIN 2 EVENTS RETURN MATCHES",
+}
+
+
+def test_a_workload_gives_what_its_queries_give() -> None:
+    table = letters("ABBCBABCB", g=["p", "p", "q", "q", "q", "p", "p", "q", "q"], x=list(range(9)))
+    for sharing in ("dynamic", "always", "never"):
+        workload = ost.Workload(MANY, type="kind", time="ts", sharing=sharing)
+        result = workload.run(table)
+        for name, text in MANY.items():
+            assert result[name].equals(ost.match(asked(text), table)), name
+    assert list(result) == list(MANY)
+    assert result.statistics
+
+
+def test_all_rows_of_a_workload_together() -> None:
+    table = letters("AB", g=["p", "p"], x=[1, 2])
+    result = ost.Workload(MANY, type="kind", time="ts").run(table)
+    assert result.rows.schema.names == [
+        "query", "group", "window_start", "window_end", "aggregates", "match_number", "match_start", "match_end",
+        "events",
+    ]  # fmt: skip
+    # `total` is a DECIMAL of one query and a DOUBLE of another: text.
+    assert result.rows.schema.field("aggregates").type == pa.struct(
+        [("count(*)", pa.decimal128(38, 0)), ("total", pa.string())]
+    )
+    shown = [(row["query"], row["group"]["g"], row["aggregates"]) for row in result.rows.to_pylist()]
+    assert shown == [
+        (
+            "one",
+            "p",
+            {"count(*)": Decimal(1), "total": "2"},
+        ),  # a window that began before the events, and one with them
+        ("one", "p", {"count(*)": Decimal(1), "total": "2"}),
+        ("three", None, {"count(*)": Decimal(1), "total": "2.0"}),
+        ("four", "p", {"count(*)": None, "total": None}),
+    ]
+
+
+def test_names_of_queries() -> None:
+    workload = ost.Workload(["PATTERN (A) RETURN COUNT(*)", "PATTERN (B) RETURN COUNT(*)"], type="kind", time="ts")
+    assert workload.names == ("q1", "q2")
+    result = workload.run(PAPER)
+    assert result["q2"].to_pylist() == [{"count(*)": Decimal(5)}]
+    with pytest.raises(QueryError, match="UNKNOWN_QUERY"):
+        result["q3"]
+    for names in (["q1"], ["q1", "q1"]):
+        with pytest.raises(QueryError, match="INVALID_OPTION"):
+            ost.Workload(["PATTERN (A) RETURN COUNT(*)"] * 2, names)
+    with pytest.raises(QueryError, match="INVALID_OPTION"):
+        ost.Workload([])
+
+
+def test_pandas_and_batches() -> None:
+    for data in (PAPER.to_pandas(), PAPER.to_batches()):
+        assert ost.match(asked("PATTERN SEQ(A, B+) RETURN COUNT(*) AS n"), data).to_pylist() == [{"n": Decimal(64)}]

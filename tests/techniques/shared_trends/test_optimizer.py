@@ -1,0 +1,142 @@
+"""HAMLET, Section 4: its worked numbers, its search space, its pruning, and where the theorems fail."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from ostinato.techniques.shared_trends.graphlets.benefit import (
+    Burst,
+    BurstWork,
+    Costs,
+    costs_of_definition_11,
+    costs_of_definition_12,
+    engine_costs,
+)
+from ostinato.techniques.shared_trends.graphlets.optimizer import (
+    Plan,
+    PlanCost,
+    benefit_driven,
+    best_of_all,
+    choose,
+    plans,
+    snapshot_driven,
+)
+
+MERGE, SPLIT, MERGE_AGAIN = (
+    Burst(events=4, window_events=7, propagated=1, created=1, queries=2, graphlet_events=4, types=2),
+    Burst(events=4, window_events=11, propagated=2, created=1, queries=2, graphlet_events=8, types=2),
+    Burst(events=4, window_events=15, propagated=1, created=1, queries=2, graphlet_events=4, types=2),
+)
+
+
+@pytest.mark.parametrize(
+    ("burst", "eq_7", "eq_8", "share"),
+    [
+        (MERGE, Costs(44, 56), Costs(52, 72), True),  # Eq. 9, figure 6 (a, b)
+        (SPLIT, Costs(120, 88), Costs(132, 112), False),  # Eq. 10, figure 6 (c, d)
+        (MERGE_AGAIN, Costs(76, 120), Costs(84, 136), True),  # Eq. 11, figure 6 (e, f)
+    ],
+)
+def test_both_formulas_decide_the_worked_example_alike(burst: Burst, eq_7: Costs, eq_8: Costs, share: bool) -> None:
+    assert costs_of_definition_11(burst) == eq_7
+    assert costs_of_definition_12(burst) == eq_8
+    assert (eq_7.benefit > 0) == (eq_8.benefit > 0) == share
+
+
+def test_four_queries_have_twelve_plans() -> None:
+    shown = [str(plan) for plan in plans([1, 2, 3, 4])]
+    assert shown == [
+        "(1234)",
+        *("(123)(4)", "(124)(3)", "(134)(2)", "(234)(1)"),
+        *("(12)(3)(4)", "(13)(2)(4)", "(14)(2)(3)", "(23)(1)(4)", "(24)(1)(3)", "(34)(1)(2)"),
+        "(1)(2)(3)(4)",
+    ]
+
+
+def test_example_8_keeps_the_plans_that_share_1_and_3() -> None:
+    kept = snapshot_driven(plans([1, 2, 3, 4]), without_snapshots=frozenset({1, 3}))
+    assert {str(plan) for plan in kept} == {"(1234)", "(123)(4)", "(134)(2)", "(13)(2)(4)"}
+
+
+def test_example_9_is_left_with_one_plan() -> None:
+    after_example_8 = snapshot_driven(plans([1, 2, 3, 4]), without_snapshots=frozenset({1, 3}))
+    (plan,) = benefit_driven(after_example_8, beneficial=frozenset({2}), harmful=frozenset({4}))
+    assert str(plan) == "(123)(4)"
+
+
+def cost_by_eq_8(queries: range, snapshots: dict[int, int], burst: Burst) -> PlanCost:
+    """`snapshots` of each query beside the graphlet's own one, apart from those of other queries."""
+
+    def cost(shared: frozenset[int]) -> float:
+        count = 1 + sum(snapshots[query] for query in shared)
+        form = Burst(
+            events=burst.events,
+            window_events=burst.window_events,
+            graphlet_events=burst.graphlet_events,
+            created=count,
+            propagated=count,
+            queries=len(shared),
+            predecessor_types=burst.predecessor_types,
+        )
+        one = Burst(burst.events, burst.window_events, burst.graphlet_events, 0, 0, 1)
+        alone = costs_of_definition_12(one).separate
+        together = costs_of_definition_12(form).shared if shared else 0
+        return together + alone * (len(queries) - len(shared))
+
+    return cost
+
+
+def test_pruning_finds_example_9_by_costs_and_asks_few_plans() -> None:
+    queries = range(1, 5)
+    cost = cost_by_eq_8(queries, {1: 0, 2: 0, 3: 0, 4: 3}, Burst(8, 64, 8, 0, 0, 0, predecessor_types=1))
+    found = choose(queries, frozenset({1, 2, 3}), cost)
+    assert str(found.plan) == str(best_of_all(queries, cost).plan) == "(123)(4)"
+    assert (found.plans_asked, best_of_all(queries, cost).plans_asked) == (3, 12)
+
+
+def test_pruning_is_compared_with_every_plan() -> None:
+    """How often pruning misses the best plan under Eq. 8: sometimes, where Theorems 4.1 and 4.2 say never."""
+    missed = worst = cases = 0
+    queries = range(1, 5)
+    for events, window, graphlet, counts in product((2, 8, 32), (8, 64), (2, 8), product((0, 1, 3), repeat=4)):
+        cost = cost_by_eq_8(queries, dict(zip(queries, counts, strict=True)), Burst(events, window, graphlet, 0, 0, 0))
+        free = frozenset(query for query in queries if counts[query - 1] == 0)
+        pruned, best = choose(queries, free, cost), best_of_all(queries, cost)
+        assert pruned.cost >= best.cost
+        cases += 1
+        missed += pruned.cost > best.cost
+        worst = max(worst, pruned.cost / best.cost)
+    assert 0 < missed < cases // 3
+    assert worst < 2.5
+
+
+def test_theorem_4_1_fails_with_two_predecessor_types() -> None:
+    """Sharing a query that brings no snapshots costs sc * g * p = 64 here, running it alone b * (log2 g + n) = 44."""
+    shared_by = [
+        Burst(events=4, window_events=8, graphlet_events=8, created=4, propagated=1, queries=k, predecessor_types=2)
+        for k in (3, 2)
+    ]
+    one_more = costs_of_definition_12(shared_by[0]).shared - costs_of_definition_12(shared_by[1]).shared
+    alone = costs_of_definition_12(Burst(4, 8, 8, 0, 0, queries=1)).separate
+    assert (one_more, alone) == (64, 44)
+
+
+def test_theorem_4_2_fails_backwards() -> None:
+    """Query 3 is harmful beside 1 and 2, whose many events of snapshots it must keep values for; beside 1 it isn't."""
+    queries = range(1, 4)
+    cost = cost_by_eq_8(queries, {1: 0, 2: 4, 3: 0}, Burst(4, 8, 8, 0, 0, 0, predecessor_types=2))
+    assert cost(frozenset({1, 2, 3})) > cost(frozenset({1, 2}))
+    assert cost(frozenset({1, 3})) <= cost(frozenset())
+
+
+def test_a_plan_is_written_as_in_the_paper() -> None:
+    assert str(Plan(frozenset({1, 2, 3, 4}), frozenset({1, 3, 4}))) == "(134)(2)"
+
+
+def test_own_costs_share_long_bursts_with_few_snapshots_only() -> None:
+    few = BurstWork(events=120, lanes=50, links=7000, own_links=0, snapshots=1, limbs=4, coefficient_limbs=2)
+    many = BurstWork(events=400, lanes=50, links=400, own_links=7000, snapshots=400, limbs=4, coefficient_limbs=7)
+    assert engine_costs(few).benefit > 0
+    assert engine_costs(many).benefit < 0
