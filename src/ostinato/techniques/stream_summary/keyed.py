@@ -1,0 +1,135 @@
+"""Summaries under equality predicates: one for each key, also where only some types carry the key.
+
+With `keyed_types`, events of other types belong to every key: each key's summary gets them too, and a *base* summary
+keeps them for keys that are born later. A match without a keyed event would be found under every key; so keys count
+only words with a keyed type (`with_one_of`), and the base counts the rest, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.query.summary_query import SummaryQuery
+from ostinato.techniques.stream_summary.expression import compile_expression, with_one_of
+from ostinato.techniques.stream_summary.pool import SummaryPool
+from ostinato.techniques.stream_summary.state import SummaryState
+from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents, check_order
+
+_KEYS_AT_ONCE = 256
+"""Keys whose copies of shared events are made together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows of a batch, told apart."""
+
+    events: SummaryEvents
+    numbers: NDArray[np.int64]
+    shared: NDArray[np.int64]
+    """Rows of types that carry no key, but for those that the expression doesn't use."""
+    of_key: dict[Hashable, list[int]]
+    """Rows with a key."""
+
+
+class KeyedSummary:
+    """All keys of one query. Changed by `advance`."""
+
+    def __init__(self, query: SummaryQuery, *, float_values: bool = False) -> None:
+        self.query = query
+        automaton = compile_expression(query.expression, query.declared())
+        self.base = Summary(query, float_values=float_values, automaton=automaton)
+        self._is_keyed = np.array([self._carries_key(name) for name in automaton.types] + [False])
+        if query.keyed_types is None:
+            self.pool = SummaryPool(self.base)
+        else:
+            inner = with_one_of(automaton, query.keyed_types)
+            self.pool = SummaryPool(Summary(query, float_values=float_values, automaton=inner))
+        self._shared: SummaryState = self.base.new_state()
+        self._old: set[Hashable] = set()  # keys that were there before this batch
+        self._seen = 0
+        self._last: int | None = None
+
+    def _carries_key(self, name: str) -> bool:
+        return self.query.keyed_types is None or name in self.query.keyed_types
+
+    def codes(self, types: Sequence[str | None]) -> NDArray[np.int64]:
+        return self.base.codes(types)
+
+    def advance(self, keys: Sequence[Hashable], events: SummaryEvents) -> None:
+        """One key for each event, whatever it is for types without one. Events are in order of time."""
+        if self.query.keyed_types is None:
+            self.pool.advance(keys, events)
+            return
+        check_order(np.asarray(events.time), self._last)
+        batch = self._told_apart(keys, events)
+        self._bear(batch)
+        self._copy_to_keys(batch)
+        self._seen += len(events)
+        self._last = int(events.time[-1]) if len(events) else self._last
+
+    def _told_apart(self, keys: Sequence[Hashable], events: SummaryEvents) -> _Batch:
+        is_keyed = self._is_keyed[events.codes]
+        of_key: dict[Hashable, list[int]] = {}
+        for row in np.flatnonzero(is_keyed).tolist():
+            of_key.setdefault(keys[row], []).append(row)
+        shared = np.flatnonzero(~is_keyed & (events.codes < len(self._is_keyed) - 1))
+        return _Batch(events, self._seen + np.arange(len(events)), shared, of_key)
+
+    def _bear(self, batch: _Batch) -> None:
+        """New keys start with what the base holds when their first event comes; the base takes the shared events."""
+        place = 0
+        for key, rows in batch.of_key.items():  # in the order of first rows
+            if key not in self.pool:
+                end = int(np.searchsorted(batch.shared, rows[0]))
+                self._advance_base(batch, batch.shared[place:end])
+                place = end
+                self.pool.put(key, self._from_base())
+        self._advance_base(batch, batch.shared[place:])
+
+    def _advance_base(self, batch: _Batch, rows: NDArray[np.int64]) -> None:
+        if len(rows):
+            self._shared = self.base.advance_numbered(_rows(batch.events, rows), batch.numbers[rows], self._shared)
+
+    def _from_base(self) -> SummaryState:
+        summary, count = self.pool.summary, len(self._shared)
+        columns = self._shared.columns
+        payload = columns.payload[:count]
+        values = payload.view(np.float64) if self.base.float_values else payload
+        held = SummaryEvents(columns.time[:count], columns.type[:count], values, columns.valid[:count])
+        return summary.advance_numbered(held, columns.number[:count], summary.new_state())
+
+    def _copy_to_keys(self, batch: _Batch) -> None:
+        known = list(self.pool)
+        born_at = {key: rows[0] for key, rows in batch.of_key.items() if key not in self._old}
+        for start in range(0, len(known), _KEYS_AT_ONCE):
+            names: list[Hashable] = []
+            parts: list[NDArray[np.int64]] = []
+            for key in known[start : start + _KEYS_AT_ONCE]:
+                shared = batch.shared[np.searchsorted(batch.shared, born_at.get(key, 0)) :]
+                rows = np.union1d(shared, np.array(batch.of_key.get(key, ()), np.int64))
+                names += [key] * len(rows)
+                parts.append(rows)
+            rows = np.concatenate(parts)
+            self.pool.advance(names, _rows(batch.events, rows), batch.numbers[rows])
+        self._old = set(known)
+
+    def ask(self, key: Hashable) -> Answer:
+        """The matches of one key; with `keyed_types`, those that have an event with the key."""
+        return self.pool.ask(key)
+
+    def ask_shared(self) -> Answer:
+        """The matches without a keyed event, which belong to no key."""
+        return self.base.ask(self._shared)
+
+
+def _rows(events: SummaryEvents, rows: NDArray[np.int64]) -> SummaryEvents:
+    return SummaryEvents(
+        np.asarray(events.time)[rows],
+        events.codes[rows],
+        None if events.values is None else events.values[rows],
+        None if events.valid is None else events.valid[rows],
+    )

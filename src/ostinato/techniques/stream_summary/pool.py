@@ -1,0 +1,249 @@
+"""Many summaries of one query, one for each key, advanced by one call of a kernel.
+
+Each key has a row in two arrays. The kernel copies a row into the columns of a single summary, lets the key's events
+come, and copies it back: a key costs little more than its events. A summary whose counts outgrow doubles leaves the
+arrays and is kept by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernel_cache import borrowing_kernel, inline_kernel, interpreted
+from ostinato.techniques.stream_summary.kernel_tables import (
+    BY_BENEFIT,
+    COUNT,
+    NOW,
+    SEEN,
+    STARTED,
+    Columns,
+    Incoming,
+    empty_columns,
+)
+from ostinato.techniques.stream_summary.state import SummaryState
+from ostinato.techniques.stream_summary.strategies import advance_blindly, advance_by_benefit
+from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents, check_order
+
+_INTEGERS, _NUMBERS = 5, 4
+"""Columns of a kept event in the two arrays, active counters apart."""
+
+
+@inline_kernel
+def _load(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
+    """A row of the arrays -> the columns of a summary."""
+    size, states = columns.active.shape
+    for place in range(len(columns.marks)):
+        columns.marks[place] = integers[slot, _INTEGERS * size + place]
+    for row in range(columns.marks[COUNT]):
+        columns.time[row] = integers[slot, row]
+        columns.type[row] = integers[slot, size + row]
+        columns.payload[row] = integers[slot, 2 * size + row]
+        columns.valid[row] = integers[slot, 3 * size + row] != 0
+        columns.number[row] = integers[slot, 4 * size + row]
+        columns.weight[row] = numbers[slot, row]
+        columns.own[row] = numbers[slot, size + row]
+        columns.carried[row] = numbers[slot, 2 * size + row]
+        columns.fresh[row] = numbers[slot, 3 * size + row]
+        for z in range(states):
+            columns.active[row, z] = numbers[slot, (_NUMBERS + z) * size + row]
+    place = (_NUMBERS + states) * size
+    for z in range(states):
+        columns.total[z] = numbers[slot, place + z]
+    place += states
+    for i in range(len(columns.learnt)):
+        columns.learnt[i] = numbers[slot, place + i]
+    place += len(columns.learnt)
+    for i in range(len(columns.probabilities)):
+        columns.probabilities[i] = numbers[slot, place + i]
+    columns.tick[0] = numbers[slot, place + len(columns.probabilities)]
+
+
+@inline_kernel
+def _store(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
+    """The columns of a summary -> a row of the arrays."""
+    size, states = columns.active.shape
+    for place in range(len(columns.marks)):
+        integers[slot, _INTEGERS * size + place] = columns.marks[place]
+    for row in range(columns.marks[COUNT]):
+        integers[slot, row] = columns.time[row]
+        integers[slot, size + row] = columns.type[row]
+        integers[slot, 2 * size + row] = columns.payload[row]
+        integers[slot, 3 * size + row] = 1 if columns.valid[row] else 0
+        integers[slot, 4 * size + row] = columns.number[row]
+        numbers[slot, row] = columns.weight[row]
+        numbers[slot, size + row] = columns.own[row]
+        numbers[slot, 2 * size + row] = columns.carried[row]
+        numbers[slot, 3 * size + row] = columns.fresh[row]
+        for z in range(states):
+            numbers[slot, (_NUMBERS + z) * size + row] = columns.active[row, z]
+    place = (_NUMBERS + states) * size
+    for z in range(states):
+        numbers[slot, place + z] = columns.total[z]
+    place += states
+    for i in range(len(columns.learnt)):
+        numbers[slot, place + i] = columns.learnt[i]
+    place += len(columns.learnt)
+    for i in range(len(columns.probabilities)):
+        numbers[slot, place + i] = columns.probabilities[i]
+    numbers[slot, place + len(columns.probabilities)] = columns.tick[0]
+
+
+@borrowing_kernel
+def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, slots, first, overflowed):  # type: ignore[no-untyped-def]
+    """Group g of events, `first[g]:first[g + 1]`, belongs to the key in row `slots[g]`. Marks groups whose counts need
+    wide numbers in `overflowed`; their rows stay as they were."""
+    for group in range(len(slots)):
+        _load(columns, integers, numbers, slots[group])
+        done = first[group + 1]
+        if choice.rule == BY_BENEFIT:
+            done = advance_by_benefit(rules, columns, scratch, choice, incoming, first[group], first[group + 1])
+        else:
+            advance_blindly(columns, choice, incoming, first[group], first[group + 1])
+        overflowed[group] = done < first[group + 1]
+        if not overflowed[group]:
+            _store(columns, integers, numbers, slots[group])
+
+
+class SummaryPool:
+    """The summaries of all keys. Unlike states, it is changed by `advance`."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        fresh = summary.new_state().columns
+        size, states = fresh.active.shape
+        self._columns = empty_columns(size, states, len(fresh.probabilities))
+        width = (_NUMBERS + states) * size + states + len(fresh.learnt) + len(fresh.probabilities) + 1
+        self._integers = np.zeros((1, _INTEGERS * size + len(fresh.marks)), np.int64)
+        self._numbers = np.zeros((1, width))
+        self._slots: dict[Hashable, int] = {}
+        self._wide: dict[Hashable, SummaryState] = {}
+        self._put(0, fresh)  # row 0 is a new summary, which others are copied from
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._slots
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._slots)
+
+    def _put(self, slot: int, columns: Columns) -> None:
+        interpreted(_store)(columns, self._integers, self._numbers, slot)
+
+    def _slot(self, key: Hashable) -> int:
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = len(self._slots) + 1
+            if slot == len(self._integers):
+                self._integers = np.concatenate((self._integers, np.zeros_like(self._integers)))
+                self._numbers = np.concatenate((self._numbers, np.zeros_like(self._numbers)))
+            self._integers[slot] = self._integers[0]
+            self._numbers[slot] = self._numbers[0]
+            self._slots[key] = slot
+        return slot
+
+    def advance(
+        self, keys: Sequence[Hashable], events: SummaryEvents, numbers: NDArray[np.int64] | None = None
+    ) -> None:
+        """One key for each event; events of a key are in order of time. Without `numbers`, each key counts its own."""
+        slots = np.fromiter((self._slot(key) for key in keys), np.int64, len(events))
+        order = np.argsort(slots, kind="stable")
+        ordered = slots[order]
+        starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        first = np.append(starts, len(events)).astype(np.int64)
+        touched = ordered[starts]
+        time = np.ascontiguousarray(events.time, np.int64)[order]
+        if numbers is None:
+            seen = self._marks(touched, SEEN)
+            numbers = np.arange(len(events)) + np.repeat(seen - starts, np.diff(first))
+        else:
+            numbers = numbers[order]
+        by_key = SummaryEvents(
+            time,
+            np.ascontiguousarray(events.codes)[order],
+            None if events.values is None else events.values[order],
+            None if events.valid is None else events.valid[order],
+        )
+        self._check_order(time, first, touched)
+        incoming = self.summary.incoming(by_key, numbers)
+        overflowed = np.zeros(len(touched), np.bool_)
+        alone = np.isin(touched, [self._slots[key] for key in self._wide]) if self._wide else overflowed
+        self._advance(incoming, touched[~alone], first, ~alone, overflowed)
+        if self._wide or overflowed.any():
+            self._advance_alone(by_key, numbers, touched, first, alone | overflowed)
+
+    def _advance(
+        self,
+        incoming: Incoming,
+        slots: NDArray[np.int64],
+        first: NDArray[np.int64],
+        chosen: NDArray[np.bool_],
+        overflowed: NDArray[np.bool_],
+    ) -> None:
+        summary = self.summary
+        if not chosen.all():  # rare: some summaries are wide; their events are left out
+            keep = np.repeat(chosen, np.diff(first))
+            incoming = Incoming._make(column[keep] for column in incoming)
+            first = np.append(0, np.cumsum(np.diff(first)[chosen]))
+        found = np.zeros(len(slots), np.bool_)
+        arrays = (self._integers, self._numbers, slots, first, found)
+        advance_many(summary.rules, self._columns, summary.room(), summary.choice, incoming, *arrays)
+        overflowed[chosen] = found
+
+    def _advance_alone(
+        self,
+        events: SummaryEvents,
+        numbers: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        first: NDArray[np.int64],
+        chosen: NDArray[np.bool_],
+    ) -> None:
+        names = {slot: key for key, slot in self._slots.items()}
+        for group in np.flatnonzero(chosen).tolist():
+            key = names[int(slots[group])]
+            part = slice(int(first[group]), int(first[group + 1]))
+            own = SummaryEvents(
+                events.time[part],
+                events.codes[part],
+                None if events.values is None else events.values[part],
+                None if events.valid is None else events.valid[part],
+            )
+            self.put(key, self.summary.advance_numbered(own, numbers[part], self.state(key)))
+
+    def _marks(self, slots: NDArray[np.int64], mark: int) -> NDArray[np.int64]:
+        marks: NDArray[np.int64] = self._integers[slots, _INTEGERS * self.summary.query.size + mark]
+        for key, state in self._wide.items():
+            marks[slots == self._slots[key]] = state.columns.marks[mark]
+        return marks
+
+    def _check_order(self, time: NDArray[np.int64], first: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+        last = np.where(self._marks(slots, STARTED) == 1, self._marks(slots, NOW), time[first[:-1]])
+        before = np.append(time[:1], time[:-1])
+        before[first[:-1]] = last
+        for group in np.flatnonzero(np.logical_or.reduceat(time < before, first[:-1])) if len(time) else ():
+            check_order(time[first[group] : first[group + 1]], int(last[group]))
+        if len(time):
+            check_order(np.array([time.min(), time.max()]), None)
+
+    def state(self, key: Hashable) -> SummaryState:
+        """The summary of a key; a new one for a key that had no event."""
+        if key in self._wide:
+            return self._wide[key]
+        state = self.summary.new_state()
+        interpreted(_load)(state.columns, self._integers, self._numbers, self._slots.get(key, 0))
+        return state
+
+    def put(self, key: Hashable, state: SummaryState) -> None:
+        """Sets the summary of a key."""
+        slot = self._slot(key)
+        if state.is_wide:
+            self._wide[key] = state
+        else:
+            self._put(slot, state.columns)
+
+    def ask(self, key: Hashable) -> Answer:
+        return self.summary.ask(self.state(key))

@@ -1,0 +1,84 @@
+"""What a summary remembers between two batches, and its bytes.
+
+The counters of the choice are kept with the events, although they could be counted again: they are doubles, and the
+order in which they grew is in their last digits. So a stream cut into batches in any way, stored and restored in
+between, keeps the very same events.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from ostinato.errors import MatchError
+from ostinato.techniques.stream_summary.kernel_tables import COUNT, Columns, empty_columns
+from ostinato.techniques.stream_summary.wide_numbers import widened
+
+VERSION = 1
+_MAGIC = b"OSUM"
+_HEADER = struct.Struct("<4sHBB16sqqq")  # magic, version, wide, unused, query, kept events, states, types
+_BY_EVENT = 10
+"""So many of the columns have a row for each event, the first of the tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryState:
+    """Immutable by agreement: engines copy the columns before they change them."""
+
+    columns: Columns
+    query: bytes
+    """Stands for the query and its settings: the state of another one isn't taken."""
+
+    @property
+    def is_wide(self) -> bool:
+        return bool(self.columns.own.dtype == np.complex128)
+
+    def __len__(self) -> int:
+        return int(self.columns.marks[COUNT])
+
+    def copied(self) -> SummaryState:
+        return SummaryState(Columns._make(column.copy() for column in self.columns), self.query)
+
+    def widened(self) -> SummaryState:
+        """The same numbers, with extended exponents."""
+        columns = self.columns
+        wide = columns._replace(
+            own=widened(columns.own),
+            carried=widened(columns.carried),
+            fresh=widened(columns.fresh),
+            active=widened(columns.active),
+            total=widened(columns.total),
+        )
+        return SummaryState(wide, self.query)
+
+    def to_bytes(self) -> bytes:
+        count, columns = len(self), self.columns
+        states, types = columns.active.shape[1], len(columns.probabilities)
+        header = _HEADER.pack(_MAGIC, VERSION, self.is_wide, 0, self.query, count, states, types)
+        by_event = [column[:count].tobytes() for column in columns[:_BY_EVENT]]
+        return b"".join([header, *by_event, *(column.tobytes() for column in columns[_BY_EVENT:])])
+
+
+def state_from_bytes(data: bytes, size: int, query: bytes) -> SummaryState:
+    """Reads `to_bytes`. `size` is the summary's."""
+    if len(data) < _HEADER.size or data[:4] != _MAGIC:
+        raise MatchError("SUMMARY_STATE", "these bytes are no summary")
+    _, version, wide, _, of_query, count, states, types = _HEADER.unpack_from(data)
+    if version != VERSION:
+        raise MatchError("SUMMARY_STATE", f"a summary of version {version}, where version {VERSION} is read")
+    if of_query != query:
+        raise MatchError("SUMMARY_STATE", "the summary of another query", hint="start anew, or ask with its own query")
+    columns = empty_columns(size, states, types, bool(wide))
+    place = _HEADER.size
+    for number, column in enumerate(columns):
+        into = column[:count] if number < _BY_EVENT else column
+        if place + into.nbytes > len(data):
+            raise MatchError("SUMMARY_STATE", "the summary's bytes end too early")
+        values = np.frombuffer(data, column.dtype, into.size, place)
+        into[...] = values.reshape(into.shape)
+        place += into.nbytes
+    if place != len(data):
+        raise MatchError("SUMMARY_STATE", "the summary's bytes go on behind its end")
+    return SummaryState(columns, query)

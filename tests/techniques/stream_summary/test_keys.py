@@ -1,0 +1,99 @@
+"""Many keys: each has the summary that it would have by itself; shared events belong to all, and count once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.laws.summary_strategies import columns, expressions, queries, streams, windows
+
+from ostinato.errors import MatchError
+from ostinato.query.summary_query import Strategy, SummaryQuery
+from ostinato.reference import summaries as oracle
+from ostinato.techniques.stream_summary.expression import compile_expression, with_one_of
+from ostinato.techniques.stream_summary.keyed import KeyedSummary
+from ostinato.techniques.stream_summary.pool import SummaryPool
+from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+
+
+@pytest.mark.kernel
+@given(queries(tuple(Strategy)), streams(14), st.lists(st.integers(0, 3), min_size=14), st.integers(0, 14))
+def test_a_pool_holds_what_each_key_would_hold_by_itself(
+    query: SummaryQuery, events: list[oracle.SummaryEvent], keys: list[int], cut: int
+) -> None:
+    summary = Summary(query)
+    pool = SummaryPool(summary)
+    keys = keys[: len(events)]
+    for part in (slice(0, cut), slice(cut, None)):
+        pool.advance(keys[part], columns(summary, events[part]))
+    assert len(pool) == len(set(keys))
+    for key in range(4):
+        alone = [event for event, of_key in zip(events, keys, strict=True) if of_key == key]
+        state = summary.advance(columns(summary, alone), summary.new_state())
+        assert pool.state(key).to_bytes() == state.to_bytes()
+
+
+@pytest.mark.kernel
+def test_a_summary_that_outgrows_doubles_leaves_the_arrays() -> None:
+    summary = Summary(SummaryQuery("ab*c", 5000, 1300))
+    pool = SummaryPool(summary)
+    letters = "a" + "b" * 1100 + "cb"
+    for first in range(0, 1103, 300):
+        part = letters[first : first + 300]
+        time = np.repeat(np.arange(first, first + len(part)), 2)
+        names = [letter for letter in part for _ in "xy"]
+        keys = ["large" if place % 2 else "small" for place in range(len(names))]
+        codes = summary.codes([n if k == "large" or n != "b" else "?" for n, k in zip(names, keys, strict=True)])
+        pool.advance(keys, SummaryEvents(time, codes))
+    assert (pool.ask("large").value, pool.ask("small").value) == (2**1100, 1)
+    assert (pool.state("large").is_wide, pool.state("small").is_wide) == (True, False)
+
+
+def test_times_of_a_key_must_not_fall() -> None:
+    pool = SummaryPool(Summary(SummaryQuery("ab", 9, 3)))
+    pool.advance(["x", "y"], SummaryEvents(np.array([5, 1]), np.array([0, 0])))
+    with pytest.raises(MatchError, match="SUMMARY_TIME_ORDER"):
+        pool.advance(["y", "x"], SummaryEvents(np.array([2, 4]), np.array([1, 1])))
+
+
+def total(keyed: KeyedSummary) -> int:
+    return keyed.ask_shared().count + sum(keyed.ask(key).count for key in keyed.pool)
+
+
+@pytest.mark.kernel
+@given(expressions, windows, streams(9), st.lists(st.integers(0, 2), min_size=9), st.sets(st.integers(0, 9)), st.data())
+def test_keys_on_some_types_only(
+    expression: str,
+    window: int,
+    events: list[oracle.SummaryEvent],
+    keys: list[int],
+    cuts: set[int],
+    data: st.DataObject,
+) -> None:
+    types = compile_expression(expression).types
+    keyed_types = data.draw(st.sets(st.sampled_from(types), min_size=1).map(frozenset))
+    query = SummaryQuery(expression, window, 12, partition_by=("id",), keyed_types=keyed_types)
+    keyed = KeyedSummary(query)
+    for first, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(events)], strict=True):
+        keyed.advance(keys[first:end], columns(keyed.base, events[first:end]))
+    agreeing = [
+        positions
+        for positions in oracle.matches(query, events)
+        if len({keys[p] for p in positions if events[p].type in keyed_types}) <= 1
+    ]
+    assert total(keyed) == len(agreeing)
+
+
+def test_a_key_knows_shared_events_from_before_its_birth() -> None:
+    keyed = KeyedSummary(SummaryQuery("A(BC)?", 100, 9, partition_by=("id",), keyed_types=frozenset("BC")))
+    keyed.advance([None, "x", "y", "x"], SummaryEvents(np.arange(4), keyed.codes(list("ABBC"))))
+    keyed.advance(["z", "z"], SummaryEvents(np.arange(4, 6), keyed.codes(list("BC"))))
+    assert keyed.ask_shared().count == 1, "A by itself belongs to no key"
+    assert {key: keyed.ask(key).count for key in "xyz"} == {"x": 1, "y": 0, "z": 1}
+    assert [event.number for event in keyed.ask("z").kept] == [0, 4, 5]
+
+
+def test_words_with_one_of_some_types() -> None:
+    inner = with_one_of(compile_expression("a+b?"), frozenset("b"))
+    assert inner.dump().splitlines() == ["0: a->1", "1: a->1 b->2", "2: final"]
