@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.event_binding import TypeArgument, bind_event_query
 from ostinato.language.event_query import parse_event_query
+from ostinato.language.event_to_sql import event_query_to_sql
 from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES
 from ostinato.predicates.types import Settings
 from ostinato.query.event_query import BoundEventQuery, EventQuery
@@ -76,6 +77,11 @@ class EventsQuery:
     def with_options(self, **changes: Any) -> EventsQuery:
         """The same query with other options: `numbers="text"`, `approximate=True`, `max_matches=...`."""
         return replace(self, options=changed_options(self.options, changes))
+
+    def to_sql(self, columns: Sequence[str], table: str) -> str:
+        """The same question as a SELECT with MATCH_RECOGNIZE, for an input with these columns; QueryError where there
+        is none, which is so for windows, NOT and SKIP TILL NEXT MATCH."""
+        return event_query_to_sql(bind_event_query(self.query, columns, type=self.type, time=self.time), table)
 
     def __call__(self, df: DataFrame) -> DataFrame:
         """The query's rows as a DataFrame; nothing runs yet."""
