@@ -317,8 +317,9 @@ def test_in_parts_as_in_one(extent: Extent, selection: Selection, exact: bool) -
 
 def shown(result: QueryResults) -> list[Any]:
     def plain(numbers: Any) -> list[Any]:
-        if isinstance(numbers, Extended):
-            return list(zip(numbers.mantissa.tolist(), numbers.exponent.tolist(), strict=True))
+        if isinstance(numbers, Extended):  # one number has many forms: its own exponent out of the mantissa
+            mantissa, exponent = np.frexp(numbers.mantissa)
+            return list(zip(mantissa.tolist(), (exponent + numbers.exponent).tolist(), strict=True))
         return list(numbers.tolist())
 
     columns = [result.window.tolist(), plain(result.count)]

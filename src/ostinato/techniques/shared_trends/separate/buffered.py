@@ -21,6 +21,7 @@ from ostinato.techniques.shared_trends.separate.kept_events import (
     together,
     unpack_kept,
 )
+from ostinato.techniques.shared_trends.separate.ordered_at_once import results_at_once
 from ostinato.techniques.shared_trends.separate.ordered_edges import OrderedEdges
 from ostinato.techniques.shared_trends.separate.ordered_plan import needs_visits
 from ostinato.techniques.shared_trends.separate.totals import Counted, Totals, as_results, pack_totals, unpack_totals
@@ -66,6 +67,8 @@ class Buffered:
     def advance(
         self, events: Events, sections: Sequence[bytes], until: Sequence[int | None], is_real: Sequence[bool]
     ) -> tuple[QueryResults, Sequence[bytes]]:
+        if self.ordered is not None and not self.is_span and not any(sections) and all(end is None for end in until):
+            return results_at_once(self.program, self.reads, self.ordered, events), [b""] * len(sections)
         works = [self._work(events, sections, sequence, is_real) for sequence in range(len(sections))]
         over = ((work, part) for work, end in zip(works, until, strict=True) for part in self._over(work, end))
         found: list[Counted] = []

@@ -51,7 +51,7 @@ class Kept:
     values: tuple[Values, ...]
     valid: tuple[Bools, ...]
 
-    def part(self, chosen: slice | Bools) -> Kept:
+    def part(self, chosen: slice | Bools | Ints) -> Kept:
         return Kept(
             self.time[chosen],
             self.place[chosen],

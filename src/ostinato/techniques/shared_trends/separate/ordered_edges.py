@@ -41,7 +41,18 @@ class OrderedEdges:
         """Of the trends among the events of each part; `only_first`: of those that start with its first event."""
         kept = together(parts)
         starts = np.cumsum([0, *(len(part.time) for part in parts)])
-        layout = SlotLayout.of(self.program, [self._is_real(kept, slot.value) for slot in self.program.slots])
+        found = self.results(kept, starts, pair_tests, only_first=only_first)
+        return _as_totals(self._layout(kept), found, len(parts))
+
+    def _layout(self, kept: Kept) -> SlotLayout:
+        return SlotLayout.of(self.program, [self._is_real(kept, slot.value) for slot in self.program.slots])
+
+    def results(
+        self, kept: Kept, starts: Ints, pair_tests: Sequence[PairTest], *, only_first: bool = False
+    ) -> QueryResults:
+        """Of windows one after another; `starts` has their first events and the number of all. The results say in
+        `sequence` which window they are of, and leave out those without a trend."""
+        layout = self._layout(kept)
         values = self._values(layout, kept)
         ranked = self._ranked(kept, starts, only_first, value_bits(values))
         held, places = self._held(ranked)
@@ -54,7 +65,7 @@ class OrderedEdges:
             match status:
                 case ok.FINISHED:
                     results.take(progress)
-                    return _as_totals(layout, results.all(), len(parts))
+                    return results.all()
                 case ok.MORE_COLUMNS:
                     sums = sums._replace(whole=grown(sums.whole))
                 case ok.MORE_OUTPUT:
