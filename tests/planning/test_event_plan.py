@@ -8,10 +8,12 @@ import pytest
 from tests.planning.event_texts import planned
 
 from ostinato.errors import QueryError
+from ostinato.language.event_binding import bind_event_query
+from ostinato.language.event_query import parse_event_query
 from ostinato.language.render import render_expression
 from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Slot, SlotKind
 from ostinato.planning.event_outputs import AverageOutput, CountOutput, SlotOutput
-from ostinato.planning.event_plan import EventsPlan, Stream
+from ostinato.planning.event_plan import EventsPlan, Stream, plan_events
 from ostinato.query.event_query import GroupColumn, WindowEdge
 
 
@@ -179,3 +181,9 @@ def test_plans_travel() -> None:
 def test_too_many_conditions() -> None:
     texts = [f"PATTERN A+ WHERE A.x > {i} RETURN COUNT(*)" for i in range(1_001)]
     assert refused(*texts).code == "TOO_MANY_CONDITIONS"
+
+
+def test_events_of_matches_have_a_field_of_their_own() -> None:
+    with pytest.raises(QueryError, match="RESERVED_NAME"):
+        query = parse_event_query("TYPE kind TIME ts PATTERN A RETURN MATCHES")
+        plan_events([bind_event_query(query, ("kind", "ts", "Variable"))])

@@ -298,7 +298,7 @@ class ExpressionParser:
         call = Call(name, tuple(args), distinct, semantics, token.span.to(cursor.tokens[cursor.at - 1].span))
         for word in ("OVER", "FILTER", "WITHIN"):
             if cursor.sees(word) and cursor.ahead().upper in ("(", "GROUP"):
-                cursor.fail(f"{word} can't be used inside MATCH_RECOGNIZE", code="UNSUPPORTED_IN_CLAUSE")
+                cursor.fail(f"{word} can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
         return call
 
     def _special_arguments(self, name: str) -> list[Expr] | None:
@@ -388,7 +388,7 @@ class ExpressionParser:
 
     def _refuse_subquery(self) -> None:
         if self.cursor.token.upper in ("SELECT", "WITH", "VALUES") and self.cursor.ahead().upper != ")":
-            self.cursor.fail("a sub-query can't be used inside MATCH_RECOGNIZE", code="UNSUPPORTED_IN_CLAUSE")
+            self.cursor.fail("a sub-query can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
 
     def _case(self) -> Expr:
         cursor = self.cursor

@@ -31,6 +31,9 @@ from ostinato.query.event_query import (
 )
 from ostinato.query.expressions import Column, Expr, span_of
 
+VARIABLE = "variable"
+"""The field of an event of a match that says which variable it is bound to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -123,6 +126,13 @@ def plan_events(bounds: Sequence[BoundEventQuery]) -> EventsPlan:
             for name in bound.columns:
                 if name.lower().startswith(PREFIX):
                     raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are ours: '{name}'")
+                if name.lower() == VARIABLE and isinstance(bound.query.returns, ReturnMatches):
+                    raise QueryError(
+                        "RESERVED_NAME",
+                        f"each event of a match has a field '{VARIABLE}' that names its variable, and the input has a "
+                        f"column '{name}'",
+                        hint="rename the column",
+                    )
             queries.append(_query_plan(bound, streams.setdefault(stream, len(streams)), numbers))
     return assembled(queries, streams, numbers)
 

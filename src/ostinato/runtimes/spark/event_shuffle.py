@@ -20,7 +20,7 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.language.render import quote, render_expression
-from ostinato.planning.event_plan import EventsPlan, plan_events
+from ostinato.planning.event_plan import VARIABLE, EventsPlan, plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.predicates.types import Settings
@@ -32,7 +32,7 @@ from ostinato.runtimes.spark.query import packed_conditions, refusal
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 from ostinato.runtimes.spark.types import arrow_type, spark_type
-from ostinato.runtimes.task.trend_columns import VARIABLE, trend_columns
+from ostinato.runtimes.task.trend_columns import trend_columns
 from ostinato.runtimes.task.workload_layout import Layout, OutputColumn, Role
 
 

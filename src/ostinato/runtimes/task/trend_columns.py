@@ -7,14 +7,12 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from ostinato.matching.event_program import BoundKind
-from ostinato.planning.event_plan import QueryPlan
+from ostinato.planning.event_plan import VARIABLE, QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan, window_type
 from ostinato.predicates import types as t
 from ostinato.query.event_query import GroupColumn, WindowEdge
 from ostinato.runtimes.task.workload_layout import OutputColumn, Role
 
-VARIABLE = "variable"
-"""The field of an event of a match that says which variable it is bound to."""
 _EDGES = {WindowEdge.START: Role.WINDOW_START, WindowEdge.END: Role.WINDOW_END}
 
 
