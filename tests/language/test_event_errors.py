@@ -256,3 +256,16 @@ def test_a_condition_of_an_argument_has_no_caret_in_the_query() -> None:
     with pytest.raises(QueryError) as caught:
         bind_event_query(query, COLUMNS, type={"A": "sped < 1"}, time="ts")
     assert (caught.value.code, caught.value.span) == ("UNKNOWN_COLUMN", None)
+
+
+@pytest.mark.parametrize(
+    ("within", "code"),
+    [
+        ("WITHIN 9223372036854 SECONDS", "INVALID_WITHIN"),
+        ("WITHIN 1 HOUR SLIDE 1 MICROSECOND", "INVALID_SLIDE"),
+        ("WITHIN 1000000 EVENTS SLIDE 1 EVENT", "INVALID_SLIDE"),
+    ],
+)
+def test_lengths_that_nobody_could_count(within: str, code: str) -> None:
+    with pytest.raises(QueryError, match=code):
+        parse_event_query(f"TYPE kind TIME ts PATTERN A {within} RETURN COUNT(*)")

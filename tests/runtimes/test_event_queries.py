@@ -271,3 +271,47 @@ def test_names_of_queries() -> None:
 def test_pandas_and_batches() -> None:
     for data in (PAPER.to_pandas(), PAPER.to_batches()):
         assert ost.match(asked("PATTERN SEQ(A, B+) RETURN COUNT(*) AS n"), data).to_pylist() == [{"n": Decimal(64)}]
+
+
+def test_a_workload_says_the_group_of_each_row() -> None:
+    """Also where RETURN doesn't list it; a query's own table has what RETURN lists."""
+    table = pa.table({"ts": [1, 2, 1, 2], "kind": list("ABAB"), "g": ["p", "p", "q", "q"]})
+    found = ost.Workload(["PATTERN SEQ(A, B) GROUP BY g RETURN COUNT(*) AS n"], type="kind", time="ts").run(table)
+    assert [row["group"] for row in found.rows.to_pylist()] == [{"g": "p"}, {"g": "q"}]
+    assert found["q1"].column_names == ["n"]
+
+
+def test_options_of_one_query_are_not_dropped_silently() -> None:
+    query = ost.events("PATTERN A RETURN COUNT(*)", type="kind", time="ts").with_options(numbers="text")
+    with pytest.raises(QueryError, match="INVALID_OPTION"):
+        ost.Workload([query])
+    assert ost.Workload([query], numbers="text").options.numbers == "text"
+    for wrong in ({"max_matches": "x"}, {"max_matches": 0}, {"approximate": "no"}, {"numbers": "roman"}):
+        with pytest.raises(QueryError, match="INVALID_OPTION"):
+            query.with_options(**wrong)
+    with pytest.raises(QueryError, match="INVALID_OPTION"):
+        ost.Workload("PATTERN A RETURN COUNT(*)")
+
+
+def test_times_that_leave_no_room_are_refused() -> None:
+    query = ost.events("PATTERN A RETURN COUNT(*)", type="kind", time="ts")
+    for at in (2**63 - 1, -(2**63)):
+        with pytest.raises(MatchError, match="TIME_OUT_OF_RANGE"):
+            ost.match(query, pa.table({"ts": [at], "kind": ["A"]}))
+
+
+def test_a_builder_is_a_query_and_a_workload_is_not() -> None:
+    table = pa.table({"ts": [1, 2], "kind": list("AB")})
+    built = ost.seq("A", "B+").type("kind").time("ts").returns(n="COUNT(*)")
+    assert ost.match(built, table).to_pylist() == [{"n": 1}]
+    with pytest.raises(QueryError, match="NOT_A_QUERY"):
+        ost.match(ost.Workload([built]), table)
+
+
+def test_explain_of_a_run_tells_what_was_shared() -> None:
+    table = pa.table({"ts": range(6), "kind": list("ACBBBB")})
+    texts = ["PATTERN SEQ(A, B+) RETURN COUNT(*)", "PATTERN SEQ(C, B+) RETURN COUNT(*)"]
+    text = ost.explain(ost.Workload(texts, type="kind", time="ts").run(table)).text
+    assert "shared engine: q1, q2" in text and "What the last run did" in text
+    apart = ost.Workload(texts, sharing="never", type="kind", time="ts")
+    assert "shared engine" not in ost.explain(apart).text

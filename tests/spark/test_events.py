@@ -97,6 +97,10 @@ QUERIES = {
         "PATTERN SEQ(Request r, Travel t) GROUP BY `my district` WITHIN 10 EVENTS SLIDE 3 EVENTS "
         "RETURN `my district`, COUNT(*) AS n"
     ),
+    "windows of events without a group": (
+        "PATTERN SEQ(Request r, Travel t) WITHIN 10 EVENTS SLIDE 5 EVENTS RETURN COUNT(*) AS n"
+    ),
+    "the very next without a group": "PATTERN SEQ(Travel a, Travel b) STRICT RETURN COUNT(*) AS n",
     "strict": "PATTERN SEQ(Travel a, Travel b) STRICT WHERE SAME[driver] RETURN COUNT(*) AS n",
     "between neighbours": (
         "PATTERN SEQ(Request r, Travel+ t) WHERE SAME[driver] AND NEXT(t).speed >= t.speed GROUP BY driver "

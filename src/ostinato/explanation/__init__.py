@@ -22,7 +22,7 @@ from typing import Any
 from ostinato.explanation.asked import Asked, read_question
 from ostinato.explanation.automaton_svg import Picture, draw_automata
 from ostinato.explanation.events_svg import event_picture
-from ostinato.explanation.events_text import AsksEvents, AsksWorkload, explain_events
+from ostinato.explanation.events_text import AsksEvents, AsksWorkload, Ran, explain_events
 from ostinato.explanation.readable import readable
 from ostinato.explanation.text import clause_text
 from ostinato.explanation.understood import Understood, understand
@@ -46,10 +46,15 @@ def explain(query: Any, table: Any = None) -> Explanation:
     """How a query is understood and run: pattern, automaton, conditions, what is shipped, engine and plan.
 
     `query` is the text of a clause, SQL text with MATCH_RECOGNIZE in it (one section per clause), an
-    `ost.pattern(...)`, a parsed clause, an `ost.events(...)` or an `ost.Workload(...)`. `table` gives the input's
-    columns: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of those by table name. Without it the
-    columns are those that the query mentions, and what hangs on their types stays open.
+    `ost.pattern(...)`, a parsed clause, an `ost.events(...)`, an `ost.Workload(...)`, or what its `run` gave, with
+    what was shared. `table` gives the input's columns: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a
+    dict of those by table name. Without it the columns are those that the query mentions, and what hangs on their
+    types stays open.
     """
+    if isinstance(query, Ran):
+        return Explanation(
+            explain_events(query.workload, table, query.statistics), event_picture(query.workload, table)
+        )
     if isinstance(query, AsksEvents | AsksWorkload):
         return Explanation(explain_events(query, table), event_picture(query, table))
     questions = read_question(query, table)

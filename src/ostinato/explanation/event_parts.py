@@ -134,16 +134,12 @@ def engine_part(plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence
         called = list(dict.fromkeys(names[member.query] for member in group.members))
         if group.shared:
             loops = ", ".join(f"{readable(plan.conditions[loop.condition])}" for loop in group.loops)
-            lines.append(f"shared engine: {', '.join(called)}")
-            lines.append(f"  one log of events for all: {loops}")
+            by_burst = any(program.edges for program in group.programs)
+            how = "graphlets, decided burst by burst" if by_burst else "one log of events for all"
+            lines += [f"shared engine: {', '.join(called)}", f"  {how}: {loops}"]
         else:
             lines.append("separate engine" + (f": {', '.join(called)}" if any(called) else ""))
             lines += [f"  {why}" for why in dict.fromkeys(group.why)]
-        if group.pane is not None:
-            by_place = group.programs[0].extent.by_place
-            lines.append(
-                f"  panes of {group.pane:,} events" if by_place else f"  panes of {timedelta(microseconds=group.pane)}"
-            )
     matches = [names[i] for i, query in enumerate(plan.queries) if query.returns_matches]
     if matches:
         lines.append("enumeration of matches" + (f": {', '.join(matches)}" if any(matches) else ""))

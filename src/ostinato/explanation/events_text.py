@@ -29,6 +29,13 @@ from ostinato.techniques.shared_trends.shared.loops import declined
 INDENT = "   "
 
 
+class HasSharing(Protocol):
+    """The options of a query or a workload."""
+
+    @property
+    def sharing(self) -> str: ...
+
+
 @runtime_checkable
 class AsksEvents(Protocol):
     """An `ost.events(...)`."""
@@ -36,6 +43,7 @@ class AsksEvents(Protocol):
     query: EventQuery
     type: TypeArgument
     time: str | None
+    options: HasSharing
 
 
 @runtime_checkable
@@ -44,6 +52,15 @@ class AsksWorkload(Protocol):
 
     queries: tuple[AsksEvents, ...]
     names: tuple[str, ...]
+    options: HasSharing
+
+
+@runtime_checkable
+class Ran(Protocol):
+    """What `ost.Workload(...).run(...)` gave."""
+
+    workload: AsksWorkload
+    statistics: Mapping[str, int]
 
 
 def explain_events(asked: Any, table: Any = None, statistics: Mapping[str, int] | None = None) -> str:
@@ -54,10 +71,10 @@ def explain_events(asked: Any, table: Any = None, statistics: Mapping[str, int] 
     """
     if isinstance(asked, AsksWorkload):
         plan = planned(asked.queries, table)
-        parts = _workload_parts(plan, asked.names)
+        parts = _workload_parts(plan, asked.names, asked.options.sharing)
     elif isinstance(asked, AsksEvents):
         plan = planned([asked], table)
-        parts = _query_parts(plan)
+        parts = _query_parts(plan, asked.options.sharing)
     else:
         raise QueryError("NOT_A_QUERY", f"expected an event query or a workload, got {type(asked).__name__}")
     if statistics:
@@ -72,9 +89,9 @@ def _numbered(number: int, title: str, lines: Iterable[str]) -> str:
 Part = tuple[str, list[str]]
 
 
-def _query_parts(plan: EventsPlan) -> list[Part]:
+def _query_parts(plan: EventsPlan, sharing: str) -> list[Part]:
     (query,) = plan.queries
-    groups = engine_groups(plan, declined)
+    groups = engine_groups(plan, declined, sharing=sharing)
     return [
         ("The query as understood", render_event_query(query.bound.query).split("\n")),
         (
@@ -88,13 +105,13 @@ def _query_parts(plan: EventsPlan) -> list[Part]:
     ]
 
 
-def _workload_parts(plan: EventsPlan, names: Sequence[str]) -> list[Part]:
+def _workload_parts(plan: EventsPlan, names: Sequence[str], sharing: str) -> list[Part]:
     width = max(map(len, names))
     patterns = [
         f"{name:<{width}}  {render_event_pattern(query.bound.query.pattern)}"
         for name, query in zip(names, plan.queries, strict=True)
     ]
-    groups = engine_groups(plan, declined)
+    groups = engine_groups(plan, declined, sharing=sharing)
     streams = []
     for number, stream in enumerate(plan.streams):
         called = ", ".join(names[query] for query in plan.queries_of(number))

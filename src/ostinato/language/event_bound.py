@@ -14,6 +14,10 @@ from ostinato.query.event_query import Bound, EventSpan, EventWindows, TimeSpan,
 from ostinato.query.expressions import span_of
 
 MAX_EVENTS = 2**62
+MAX_LENGTH = timedelta(days=1_000_000)
+"""Times plus such a length still fit 64 bits of microseconds."""
+MAX_WINDOWS = 10_000
+"""That one event may lie in."""
 _EXAMPLE = "30 MINUTES, INTERVAL '30' MINUTE or 1000 EVENTS"
 _NOT_A_UNIT = frozenset("SLIDE TUMBLE RETURN".split())
 
@@ -27,12 +31,24 @@ def event_bound(cursor: Cursor) -> Bound:
         return EventSpan(length) if isinstance(length, int) else TimeSpan(length)
     start = cursor.token.span
     slide = _length(cursor, "SLIDE")
+    span = start.to(cursor.tokens[cursor.at - 1].span)
     if isinstance(length, int) and isinstance(slide, int):
+        _check_windows(cursor, length / slide, span)
         return EventWindows(length, slide)
     if isinstance(length, int) or isinstance(slide, int):
-        span = start.to(cursor.tokens[cursor.at - 1].span)
         cursor.fail("WITHIN and SLIDE both take time, or both events", code="INVALID_SLIDE", span=span)
+    _check_windows(cursor, length / slide, span)
     return TimeWindows(length, slide)
+
+
+def _check_windows(cursor: Cursor, many: float, span: Span) -> None:
+    if many > MAX_WINDOWS:
+        cursor.fail(
+            f"each event would lie in {many:,.0f} windows; {MAX_WINDOWS:,} is the most",
+            code="INVALID_SLIDE",
+            span=span,
+            hint="a longer SLIDE, or WITHIN alone",
+        )
 
 
 def _length(cursor: Cursor, word: str) -> timedelta | int:
@@ -55,6 +71,8 @@ def _length(cursor: Cursor, word: str) -> timedelta | int:
         )
     if length <= timedelta(0):
         cursor.fail(f"{word} takes a length above zero", code=code, span=written)
+    if length > MAX_LENGTH:
+        cursor.fail(f"{word} takes at most {MAX_LENGTH.days:,} days", code=code, span=written)
     return length
 
 

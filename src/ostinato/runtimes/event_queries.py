@@ -20,7 +20,7 @@ from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_to_sql import event_query_to_sql
 from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES
 from ostinato.predicates.types import Settings
-from ostinato.query.event_query import BoundEventQuery, EventQuery
+from ostinato.query.event_query import BoundEventQuery, EventQuery, GroupColumn
 from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:
@@ -58,9 +58,12 @@ class EventOptions:
                     f"{name} can't be {value!r}",
                     hint=f"it is one of {', '.join(map(repr, get_args(known)))}",
                 )
+        if not isinstance(self.approximate, bool):
+            raise QueryError("INVALID_OPTION", f"approximate is True or False, not {self.approximate!r}")
         for name in ("max_matches", "max_partial_matches", "buckets"):
-            if getattr(self, name) < 1:
-                raise QueryError("INVALID_OPTION", f"{name} is at least 1, not {getattr(self, name)}")
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise QueryError("INVALID_OPTION", f"{name} is a whole number from 1 on, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,8 @@ def events(query: Any, *, type: TypeArgument = None, time: str | None = None) ->
     `type` and `time` name the columns with the events' types and times where the text has no TYPE and TIME; `type` may
     also be a condition for each type: `{"Slow": "speed < 10", "Fast": "speed >= 10"}`.
     """
+    if not (type is None or isinstance(type, str | Mapping)) or not (time is None or isinstance(time, str)):
+        raise QueryError("INVALID_OPTION", "type= is a column or a condition for each type, time= is a column")
     if isinstance(query, EventsQuery):
         return replace(query, type=type or query.type, time=time or query.time)
     parsed = parse_event_query(query) if isinstance(query, str) else getattr(query, "query", query)
@@ -130,6 +135,16 @@ def bound_queries(queries: Sequence[EventsQuery], columns: Sequence[str], settin
     return found
 
 
+def with_groups(bounds: Sequence[BoundEventQuery]) -> list[BoundEventQuery]:
+    """GROUP BY columns that RETURN doesn't list as outputs without a name: the rows of a workload say their group."""
+    found = []
+    for bound in bounds:
+        listed = {item.column for _, item in bound.outputs if isinstance(item, GroupColumn)}
+        hidden = tuple(("", GroupColumn(name)) for name in bound.group_by if name not in listed)
+        found.append(replace(bound, outputs=(*hidden, *bound.outputs)) if bound.outputs else bound)
+    return found
+
+
 # --- workloads --------------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
@@ -152,6 +167,8 @@ class WorkloadResult(Generic[T]):
     queries: Mapping[str, T]
     statistics: Mapping[str, int] = field(default_factory=dict)
     """What the engines did, where the work was done in this process: bursts shared, split, merged and so on."""
+    workload: Workload | None = None
+    """What was asked; `ost.explain` of a result tells what its run did."""
 
     def __getattr__(self, name: str) -> Any:
         """What `rows` can do: `result.show()`, `result.to_pylist()`."""
@@ -197,6 +214,8 @@ class Workload:
 
         The options are those of `EventsQuery.with_options`, for all queries: `numbers`, `approximate`, `sharing`, ...
         """
+        if isinstance(queries, str):
+            raise QueryError("INVALID_OPTION", "a workload takes a list of queries", hint="ost.Workload([text, ...])")
         if isinstance(queries, Mapping):
             names, queries = list(queries), list(queries.values())
         asked = tuple(events(query, type=type, time=time) for query in queries)
@@ -208,6 +227,13 @@ class Workload:
                 hint="a workload has at least one query, and each has a name of its own",
             )
         chosen = changed_options(EventOptions(), options)
+        for name, query in zip(called, asked, strict=True):
+            if query.options not in (EventOptions(), chosen):
+                raise QueryError(
+                    "INVALID_OPTION",
+                    f"query '{name}' has options of its own, but those of a workload hold for all of its queries",
+                    hint="ost.Workload([...], numbers=..., approximate=...)",
+                )
         object.__setattr__(self, "queries", tuple(replace(query, options=chosen) for query in asked))
         object.__setattr__(self, "names", called)
         object.__setattr__(self, "options", chosen)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ostinato.errors import MatchError, QueryError, speaking_of
 from ostinato.language.binding import bind
+from ostinato.language.event_fluent import EventBuilder
 from ostinato.planning.plan import MATCHED, MatchPlan, make_plan, slot_name
 from ostinato.planning.slicing import declined_by_threads
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
@@ -18,7 +19,7 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.event_queries import EventsQuery
+from ostinato.runtimes.event_queries import EventsQuery, Workload, events
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
@@ -45,10 +46,14 @@ def match(
     inside one partition; the result is the same.
     """
     settings = t.Settings(ansi=ansi, timezone=timezone)
+    if isinstance(query, EventBuilder):
+        query = events(query)
     if isinstance(query, EventsQuery):
         from ostinato.runtimes.local_events import match_events
 
         return match_events(query, table, settings)
+    if isinstance(query, Workload):
+        raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
     asked = as_local_query(query)
     parallel = Parallel(workers, slice_rows)
     found = match_table(asked.clause, table, settings=settings, limits=Limits(max_partial_matches), parallel=parallel)

@@ -12,7 +12,14 @@ from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import prepare
 from ostinato.query.expressions import Column, Expr
-from ostinato.runtimes.event_queries import EventOptions, EventsQuery, Workload, WorkloadResult, bound_queries
+from ostinato.runtimes.event_queries import (
+    EventOptions,
+    EventsQuery,
+    Workload,
+    WorkloadResult,
+    bound_queries,
+    with_groups,
+)
 from ostinato.runtimes.local import as_table, one_array
 from ostinato.runtimes.task.trend_columns import trend_columns
 from ostinato.runtimes.task.trends import Found, TrendOptions, TrendWorker
@@ -34,8 +41,8 @@ def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Set
     found = local.run(arrow)
     tables = local.tables(found.columns)
     layout = make_layout(local.columns)
-    rows = common_table(layout, workload.names, tables, settings)
-    return WorkloadResult(rows, dict(zip(workload.names, tables, strict=True)), found.statistics)
+    rows = common_table(layout, workload.names, local.all_columns(found.columns), settings)
+    return WorkloadResult(rows, dict(zip(workload.names, tables, strict=True)), found.statistics, workload)
 
 
 class LocalEvents:
@@ -52,7 +59,7 @@ class LocalEvents:
         self.settings = settings
         self.names = names
         self.types = {field.name: field.type for field in schema}
-        plan = plan_events(bound_queries(queries, schema.names, settings))
+        plan = plan_events(with_groups(bound_queries(queries, schema.names, settings)))
         self.typed: TypedEventsPlan = type_events(
             plan, self.types.__getitem__, settings, numbers=options.numbers, approximate=options.approximate
         )
@@ -83,6 +90,13 @@ class LocalEvents:
 
     def tables(self, found: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
         """The output columns of each query as a table; None has no rows."""
+        return [
+            table.select([i for i, column in enumerate(columns) if column.name])
+            for columns, table in zip(self.columns, self.all_columns(found), strict=True)
+        ]
+
+    def all_columns(self, found: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
+        """The same with groups that RETURN doesn't list, which have no name."""
         tables = []
         for columns, arrays in zip(self.columns, found, strict=True):
             schema = pa.schema([pa.field(column.name, column.type) for column in columns])

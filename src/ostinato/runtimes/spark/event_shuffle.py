@@ -219,7 +219,11 @@ class Shuffle:
         plan = self.typed.plan
         if any(plan.needs_all_rows(stream) for stream in range(len(plan.streams))):
             return ()
-        return tuple(bits_name(i) for i in range(-(-len(plan.conditions) // BITS_PER_COLUMN)))
+        return self._all_bits
+
+    @property
+    def _all_bits(self) -> tuple[str, ...]:
+        return tuple(bits_name(i) for i in range(-(-len(self.typed.plan.conditions) // BITS_PER_COLUMN)))
 
     def group_hashes(self) -> list[SparkColumn]:
         """What to hash of the groups' keys."""
@@ -228,12 +232,11 @@ class Shuffle:
     def together(self) -> DataFrame:
         """What travels, with the rows of a group in one task; of the one group, those with equal values of SAME."""
         stream, df = self.typed.plan.streams[0], self.selected()
-        bits = [self.travels[name] for name in self.bits]
-        if bits:
-            df = df.where(" OR ".join(f"{name} <> 0" for name in bits))
+        if self.bits:
+            df = df.where(" OR ".join(f"{self.travels[name]} <> 0" for name in self.bits))
         if stream.group_by:
             return df.repartition(*self.group_hashes())
-        df = df.unionAll(_nothing(df, bits))
+        df = df.unionAll(_nothing(df, [self.travels[name] for name in self._all_bits]))
         return df.repartition(*map(self._hashed, stream.same)) if self.by_same else df.repartition(1)
 
     def _hashed(self, name: str) -> SparkColumn:

@@ -20,7 +20,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.planning.plan import ERROR
-from ostinato.runtimes.event_queries import EventOptions, EventsQuery, Workload, WorkloadResult, bound_queries
+from ostinato.runtimes.event_queries import (
+    EventOptions,
+    EventsQuery,
+    Workload,
+    WorkloadResult,
+    bound_queries,
+    with_groups,
+)
 from ostinato.runtimes.spark.event_shuffle import Shuffle, ShuffleKey, Source, shuffle_key, stored_name, stream_key
 from ostinato.runtimes.spark.event_streaming import stream_rows
 from ostinato.runtimes.spark.event_tasks import QUERY, EventsTask
@@ -38,7 +45,7 @@ def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadResult[Dat
     """The rows of all queries of a workload, together and one by one; nothing runs yet."""
     found = SparkEvents(workload.queries, workload.names, df, workload.options, for_stream=df.isStreaming)
     queries = {name: found.of_query(number) for number, name in enumerate(workload.names)}
-    return WorkloadResult(found.common(), queries)
+    return WorkloadResult(found.common(), queries, workload=workload)
 
 
 class SparkEvents:
@@ -56,7 +63,7 @@ class SparkEvents:
         """`for_stream`: queries are put together as the operators of a stream are."""
         self.names = names
         source = Source(df, session_settings(df))
-        bounds = bound_queries(queries, df.columns, source.settings)
+        bounds = with_groups(bound_queries(queries, df.columns, source.settings))
         by_key: dict[ShuffleKey, list[int]] = {}
         for number, bound in enumerate(bounds):
             by_key.setdefault(stream_key(bound) if for_stream else shuffle_key(bound), []).append(number)
@@ -102,7 +109,7 @@ class SparkEvents:
         if len(self.shuffles[at].numbers) > 1:
             rows = rows.where(F.col(QUERY) == number)
         columns = zip(self.columns[number], self.layout.places[number], strict=True)
-        return rows.select(*(F.col(stored_name(place)).alias(column.name) for column, place in columns))
+        return rows.select(*(F.col(stored_name(place)).alias(column.name) for column, place in columns if column.name))
 
     def common(self, parts: Sequence[DataFrame] | None = None) -> DataFrame:
         """The rows of all queries in one schema; what queries give in different types is text."""

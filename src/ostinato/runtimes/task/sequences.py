@@ -13,12 +13,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.errors import MatchError
 from ostinato.events.ordering import OrderKey, group_numbers, order_rows, sortable
 from ostinato.predicates import types as t
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 DAY_US = 86_400_000_000
+FARTHEST = 1 << 62
+"""Engines add lengths to times, and have names for what lies before and behind all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ def find_sequences(
     starts = ordered.key_at if len(rows) else np.zeros(1, np.int64)
     group, examples = _groups(keys.group_by, rows[starts[:-1]])
     time = time_numbers(inside.time)
+    if len(time) and not -FARTHEST <= time.min() <= time.max() <= FARTHEST:
+        raise MatchError("TIME_OUT_OF_RANGE", f"times lie between -2^62 and 2^62, and there is {time.max()}")
     return Sequences(
         rows=rows,
         starts=starts,
