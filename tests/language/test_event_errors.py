@@ -269,3 +269,9 @@ def test_a_condition_of_an_argument_has_no_caret_in_the_query() -> None:
 def test_lengths_that_nobody_could_count(within: str, code: str) -> None:
     with pytest.raises(QueryError, match=code):
         parse_event_query(f"TYPE kind TIME ts PATTERN A {within} RETURN COUNT(*)")
+
+
+def test_a_group_named_like_the_edge_of_a_window() -> None:
+    query = parse_event_query("PATTERN A GROUP BY window_start WITHIN 1 MINUTE TUMBLE RETURN window_start, COUNT(*)")
+    with pytest.raises(QueryError, match="AMBIGUOUS_COLUMN"):
+        bind_event_query(query, ("kind", "ts", "window_start"), type="kind", time="ts")

@@ -32,6 +32,10 @@ def bind_outputs(query: EventQuery, names: EventNames, group_by: tuple[str, ...]
     """The columns in order; edges of windows that RETURN doesn't list come first. Empty for RETURN MATCHES."""
     windows = isinstance(query.bound, TimeWindows | EventWindows)
     edges = tuple(WindowEdge) if windows else ()
+    for edge in edges:
+        if names.fold(edge.value) in map(names.fold, group_by):
+            message = f"'{edge.value}' is a column of GROUP BY, and where a window ends or starts"
+            names.fail("AMBIGUOUS_COLUMN", message, None, "give the column another name before")
     if isinstance(query.returns, ReturnMatches):
         _check_names((*group_by, *(edge.value for edge in edges), *MATCH_COLUMNS), names)
         return ()

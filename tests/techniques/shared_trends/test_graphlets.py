@@ -115,6 +115,21 @@ def test_every_way_of_sharing_gives_the_numbers_of_brute_force(
         assert rows == expected(query, stream)
 
 
+def test_graphlets_split_and_merge_at_run_time() -> None:
+    """Bursts whose conditions all hold are shared; one with many that fail is split; the next is merged again."""
+    calm, noisy = "A" + "C" + "B" * 40, "A" + "C" + "B" * 40
+    text = calm + noisy + calm + noisy + calm
+    fails = np.random.default_rng(3).random((len(text), len(text))) < 0.5
+    in_noise = np.zeros(len(text), bool)
+    in_noise[len(calm) : 2 * len(calm)] = in_noise[3 * len(calm) : 4 * len(calm)] = True
+    stream = events(text, pair_tests=(lambda before, after: ~(fails[before, after] & in_noise[after]),))
+    queries = [program("A B+" if i % 2 else "C B+", edges=[FORBIDDEN] if i % 2 else []) for i in range(12)]
+    step = GraphletEngine(queries, True, "dynamic").advance(stream, [b""], None)
+    assert step.statistics["split"] > 0 and step.statistics["merged"] > 0
+    apart = GraphletEngine(queries, True, "never").advance(stream, [b""], None)
+    assert [found.count.tolist() for found in step.results] == [found.count.tolist() for found in apart.results]
+
+
 def test_order_comparisons_are_edges_too() -> None:
     edge = EdgeTest(0, 0, "<", 0, 0)  # the later one is less
     stream = events("BBBB", values=[np.array([4.0, 2.0, np.nan, 1.0])])
