@@ -222,10 +222,3 @@ def test_what_spark_refuses_is_shown_with_a_caret(df: DataFrame) -> None:
 def test_a_function_that_only_spark_knows(df: DataFrame) -> None:
     query = ost.events("PATTERN (Travel t) WHERE soundex(t.kind) = 'T614' RETURN COUNT(*) AS n", type="kind", time="ts")
     assert df.transform(query).first().n == df.where("kind = 'Travel' AND ts IS NOT NULL").count()  # type: ignore[union-attr]
-
-
-def test_streams_are_told_apart(session: SparkSession) -> None:
-    stream = session.readStream.format("rate").load()
-    with pytest.raises(QueryError) as caught:
-        stream.transform(ost.events("TYPE A AS value > 1 TIME timestamp PATTERN (A a) RETURN COUNT(*)"))
-    assert caught.value.code == "STREAM_NOT_SUPPORTED"
