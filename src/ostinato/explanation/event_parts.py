@@ -129,6 +129,8 @@ def outputs_part(query: QueryPlan) -> list[str]:
 
 def engine_part(plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str]) -> list[str]:
     """Which engine runs what, and why."""
+    from ostinato.techniques.shared_trends.separate.engine import way_of  # loads numba
+
     lines = []
     for group in groups:
         called = list(dict.fromkeys(names[member.query] for member in group.members))
@@ -140,6 +142,7 @@ def engine_part(plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence
         else:
             lines.append("separate engine" + (f": {', '.join(called)}" if any(called) else ""))
             lines += [f"  {why}" for why in dict.fromkeys(group.why)]
+            lines += [f"  {way}" for way in dict.fromkeys(map(way_of, group.programs))]
     matches = [names[i] for i, query in enumerate(plan.queries) if query.returns_matches]
     if matches:
         lines.append("enumeration of matches" + (f": {', '.join(matches)}" if any(matches) else ""))

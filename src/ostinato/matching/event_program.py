@@ -6,6 +6,7 @@ No expressions and no names here: conditions, values and tests of pairs are numb
 
 from __future__ import annotations
 
+import abc
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -149,12 +150,13 @@ class EngineStep:
     statistics: dict[str, int]
 
 
-class TrendEngine:
+class TrendEngine(abc.ABC):
     """The interface of the engines of `techniques/shared_trends`."""
 
     programs: tuple[Program, ...]
     exact: bool
 
+    @abc.abstractmethod
     def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
         """Takes further events of each sequence. `states` has one entry a sequence; b"" for a new one.
 
@@ -162,4 +164,3 @@ class TrendEngine:
         events): their results are given and forgotten. None: the input ends, everything is over, states are empty.
         Rows that come later have a time above every row given so far, and lie at or behind `until`.
         """
-        raise NotImplementedError

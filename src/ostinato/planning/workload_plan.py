@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ostinato.matching.event_program import Program
 from ostinato.planning.event_plan import EventsPlan
 from ostinato.query.event_query import occurrences
-from ostinato.sharing.sharable import KleeneLoop, SharableSet, pane_of, sharable_sets
+from ostinato.sharing.sharable import KleeneLoop, SharableSet, sharable_sets
 from ostinato.sharing.templates import MergedTemplate, merged_template
 
 Declined = Callable[[Sequence[Program]], str | None]
@@ -39,7 +39,6 @@ class EngineGroup:
     """Whether the shared engine runs them; otherwise each is computed by itself."""
     loops: tuple[KleeneLoop, ...] = ()
     """What they share; its programs are places in `members`."""
-    pane: int | None = None
     why: tuple[str, ...] = ()
     """For programs that aren't shared: why not, one for each."""
 
@@ -101,8 +100,7 @@ def _group(
     why: tuple[str, ...] = (),
 ) -> EngineGroup:
     own = tuple(programs[number] for number in chosen)
-    pane = pane_of(program.extent for program in own)
-    return EngineGroup(stream, tuple(members[number] for number in chosen), own, not why, loops, pane, why)
+    return EngineGroup(stream, tuple(members[number] for number in chosen), own, not why, loops, why)
 
 
 def template_of(plan: EventsPlan, queries: Sequence[int]) -> MergedTemplate:

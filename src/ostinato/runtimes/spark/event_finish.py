@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import MatchError
 from ostinato.planning.plan import DECIDED, ERROR
 from ostinato.runtimes.event_queries import EventsQuery
-from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition, EventStreamTask
+from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.event_streaming import event_stream_task
 from ostinato.runtimes.spark.events import SparkEvents
 from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
-
-if TYPE_CHECKING:
-    from ostinato.runtimes.task.stream_state import BucketState
+from ostinato.runtimes.spark.stream_buckets import FinishBuckets
 
 
 def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> DataFrame:
@@ -40,20 +33,5 @@ def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> Da
         )
     fields = [field for field in found.schema.fields if field.name != ERROR]
     ours = [s.StructField(DECIDED, s.TimestampType()), s.StructField(ERROR, s.StringType())]
-    rows = buckets.mapInArrow(FinishEvents(task), s.StructType([*fields, *ours])).where(RAISES)
+    rows = buckets.mapInArrow(FinishBuckets(task), s.StructType([*fields, *ours])).where(RAISES)
     return found.of_query(0, [rows]) if len(asked) == 1 else found.common([rows])
-
-
-@dataclass(frozen=True, slots=True)
-class FinishEvents:
-    """For mapInArrow: states of buckets in, the rows that their end gives out, with a column for an error."""
-
-    task: EventStreamTask
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
-
-    def _last_rows(self, bucket: BucketState) -> pa.Table:
-        from ostinato.matching.search import NO_TIME
-
-        return self.task.rows(self.task.worker.advance(bucket, None, NO_TIME, finished=True).results)

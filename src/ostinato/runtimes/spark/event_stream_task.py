@@ -17,6 +17,7 @@ from ostinato.predicates.types import Settings
 from ostinato.query.event_query import EventQuery
 from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.spark.event_tasks import EventsTask
+from ostinato.runtimes.spark.stream_workers import ByDefinition
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class EventStreamTask:
     @property
     def worker(self) -> TrendStreamWorker:
         """The same one for all batches that a Python worker serves."""
-        return _worker(_ByDefinition(self))
+        return _worker(ByDefinition(self))
 
     def rows(self, results: TrendRows) -> pa.Table:
         """Results as they leave."""
@@ -103,21 +104,8 @@ class EventStreamTask:
         return table.set_column(place, field, decided.cast(field.type))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ByDefinition:
-    """A task as a key: every batch brings a new copy of it."""
-
-    task: EventStreamTask
-
-    def __hash__(self) -> int:
-        return hash(self.task.definition)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByDefinition) and other.task.definition == self.task.definition
-
-
 @functools.lru_cache(maxsize=8)
-def _worker(key: _ByDefinition) -> TrendStreamWorker:
+def _worker(key: ByDefinition[EventStreamTask]) -> TrendStreamWorker:
     from ostinato.runtimes.task.trend_stream import TrendStreamWorker
 
     task = key.task.task

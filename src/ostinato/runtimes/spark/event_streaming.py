@@ -17,7 +17,7 @@ from ostinato.errors import QueryError
 from ostinato.matching.event_program import BoundKind
 from ostinato.planning.plan import DECIDED, ERROR
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition, EventStreamTask, rendered
-from ostinato.runtimes.spark.stream_checks import check_machine
+from ostinato.runtimes.spark.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.runtimes.spark.stream_output import WATERMARK
 from ostinato.runtimes.spark.streaming import through_buckets
 
@@ -84,12 +84,7 @@ def _check(shuffle: Shuffle) -> int:
                 hint="WITHIN 30 MINUTES SLIDE 5 MINUTES, or WITHIN 30 MINUTES TUMBLE",
             )
     time = shuffle.typed.plan.streams[0].time
-    delay = shuffle.source.df.schema[time].metadata.get(WATERMARK)
+    delay = watermark_delay_ms(shuffle.source.df, time)
     if delay is None:
-        raise QueryError(
-            "STREAM_NEEDS_WATERMARK",
-            f"'{time}' has no watermark, so a stream can't tell when all rows up to a time have come",
-            text=shuffle.typed.plan.queries[0].bound.query.text,
-            hint=f'df.withWatermark("{time}", "10 minutes")',
-        )
-    return int(delay)
+        raise without_watermark(shuffle.source.df, time, shuffle.typed.plan.queries[0].bound.query.text)
+    return delay

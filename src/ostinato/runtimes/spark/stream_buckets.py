@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ostinato.errors import OstinatoError, carried
 from ostinato.planning.plan import ERROR
-from ostinato.runtimes.spark.stream_processor import OPEN_ROWS, WAITING
+from ostinato.runtimes.spark.stream_processor import OPEN_ROWS, WAITING, BucketTask
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.stream_state import BucketState
@@ -37,3 +38,19 @@ def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.
     except OstinatoError as error:
         values = [pa.nulls(1, field.type) for field in output]
         yield pa.RecordBatch.from_arrays([*values, pa.array([carried(error)])], schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishBuckets:
+    """For mapInArrow: states of buckets in, the rows that their end gives out, with a column for an error."""
+
+    task: BucketTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
+
+    def _last_rows(self, bucket: BucketState) -> pa.Table:
+        from ostinato.matching.search import NO_TIME
+
+        step = self.task.worker.advance(bucket, None, NO_TIME, finished=True)
+        return self.task.rows(step.results)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 import warnings
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from ostinato.errors import EnvironmentFault, QueryError
+from ostinato.errors import EnvironmentFault, QueryError, Span
 from ostinato.planning.plan import MatchPlan
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_options import StreamSettings
@@ -40,23 +40,33 @@ def check_query(query: SparkQuery, stream: StreamSettings) -> int | None:
     order = query.bound.order_by
     check_streamable(query.plan, query.arrow(query.column_types[order[0].column], order[0].column) if order else None)
     first = order[0]
-    delay = query.df.schema[first.column].metadata.get(WATERMARK)
+    delay = watermark_delay_ms(query.df, first.column)
     if delay is None and not stream.eager:
-        raise QueryError(
-            "STREAM_NEEDS_WATERMARK",
-            f"'{first.column}' has no watermark, so a stream can't tell when all rows up to a time have come",
-            text=query.bound.clause.text,
-            span=first.key.span,
-            hint=_way_to_watermark(query, first.column),
-        )
+        raise without_watermark(query.df, first.column, query.bound.clause.text, first.key.span, can_be_eager=True)
+    return delay
+
+
+def watermark_delay_ms(df: DataFrame, column: str) -> int | None:
+    """None where the column has no watermark."""
+    delay = df.schema[column].metadata.get(WATERMARK)
     return None if delay is None else int(delay)
 
 
-def _way_to_watermark(query: SparkQuery, column: str) -> str:
-    marked = [field.name for field in query.df.schema.fields if WATERMARK in field.metadata]
-    if marked:
-        return f"the watermark is on '{marked[0]}': order by that first"
-    return f'df.withWatermark("{column}", "10 minutes"), or eager=True for a stream that is ordered by construction'
+def without_watermark(
+    df: DataFrame, column: str, text: str | None, span: Span | None = None, *, can_be_eager: bool = False
+) -> QueryError:
+    """The error where the time of a stream has no watermark, with the way to one."""
+    marked = [field.name for field in df.schema.fields if WATERMARK in field.metadata]
+    eager = ", or eager=True for a stream that is ordered by construction" if can_be_eager else ""
+    return QueryError(
+        "STREAM_NEEDS_WATERMARK",
+        f"'{column}' has no watermark, so a stream can't tell when all rows up to a time have come",
+        text=text,
+        span=span,
+        hint=f"the watermark is on '{marked[0]}': order by that first"
+        if marked
+        else f'df.withWatermark("{column}", "10 minutes"){eager}',
+    )
 
 
 def warn_of_unbounded_state(plan: MatchPlan, stacklevel: int = 4) -> None:

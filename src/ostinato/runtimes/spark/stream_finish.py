@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
@@ -15,13 +10,10 @@ from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.event_finish import finished_events
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
+from ostinato.runtimes.spark.stream_buckets import FinishBuckets
 from ostinato.runtimes.spark.stream_checkpoint import check_session, open_checkpoint
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
-from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
-
-if TYPE_CHECKING:
-    from ostinato.runtimes.task.stream_state import BucketState
+from ostinato.runtimes.spark.stream_task import stream_task
 
 
 def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
@@ -46,19 +38,3 @@ def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None)
     schema = s.StructType([*stream_schema(query, definition.stream).fields, s.StructField(ERROR, s.StringType())])
     found = opened.buckets().mapInArrow(FinishBuckets(task), schema)
     return measured_stream(query, definition.stream, found.where(RAISES))
-
-
-@dataclass(frozen=True, slots=True)
-class FinishBuckets:
-    """For mapInArrow: states of buckets in, the rows that their end gives out, with a column for an error."""
-
-    task: StreamTask
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
-
-    def _last_rows(self, bucket: BucketState) -> pa.Table:
-        from ostinato.matching.search import NO_TIME
-
-        step = self.task.worker.advance(bucket, None, NO_TIME, finished=True)
-        return self.task.rows(step.results)

@@ -67,7 +67,9 @@ class BucketStep(Protocol):
 class BucketWorker(Protocol):
     """The core of a query over streams."""
 
-    def advance(self, state: BucketState, arrived: pa.Table | None, watermark_us: int) -> BucketStep: ...
+    def advance(
+        self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
+    ) -> BucketStep: ...
 
 
 class BucketTask(Protocol):

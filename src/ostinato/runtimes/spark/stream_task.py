@@ -15,6 +15,7 @@ from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_definition import StreamDefinition, shipped_schema
 from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import stream_schema
+from ostinato.runtimes.spark.stream_workers import ByDefinition
 from ostinato.runtimes.spark.task import condition_bits
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class StreamTask:
     @property
     def worker(self) -> StreamWorker:
         """The same one for all batches that a Python worker serves."""
-        return _worker(_ByDefinition(self))
+        return _worker(ByDefinition(self))
 
     def rows(self, results: OutputRows) -> pa.Table:
         """Results as they leave."""
@@ -61,21 +62,8 @@ def stream_task(query: SparkQuery, definition: StreamDefinition) -> StreamTask:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ByDefinition:
-    """A task as a key: every batch brings a new copy of it."""
-
-    task: StreamTask
-
-    def __hash__(self) -> int:
-        return hash(self.task.definition)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByDefinition) and other.task.definition == self.task.definition
-
-
 @functools.lru_cache(maxsize=8)
-def _worker(key: _ByDefinition) -> StreamWorker:
+def _worker(key: ByDefinition[StreamTask]) -> StreamWorker:
     from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
 
     task = key.task

@@ -18,6 +18,7 @@ from ostinato.predicates.vectors import Vector, from_arrow
 from ostinato.query.expressions import Expr, Literal, Navigation
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+DAY_US = 86_400_000_000
 
 
 class SortedColumns:
@@ -103,8 +104,8 @@ class SortedColumns:
 
 
 def microseconds_of(array: pa.Array) -> NDArray[np.int64]:
-    """Dates and timestamps in microseconds; NO_TIME where they are NULL."""
-    scale = 86_400_000_000 if array.type == t.DATE else 1
+    """Dates and timestamps in microseconds, whole numbers as they are; NO_TIME where they are NULL."""
+    scale = DAY_US if array.type == t.DATE else 1
     numbers = array.cast(pa.int32()).cast(pa.int64()) if array.type == t.DATE else array.cast(pa.int64())
     values = np.asarray(numbers.fill_null(0)) * scale
     return np.where(np.asarray(numbers.is_null()), NO_TIME, values) if numbers.null_count else values

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.events.ordering import OrderKey, group_numbers, order_rows, sortable
-from ostinato.predicates import types as t
+from ostinato.runtimes.task.columns import microseconds_of
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-DAY_US = 86_400_000_000
 FARTHEST = 1 << 62
 """Engines add lengths to times, and have names for what lies before and behind all of them."""
 
@@ -80,7 +79,7 @@ def find_sequences(
     rows = inside.rows if ordered.rows is None else inside.rows[ordered.rows]
     starts = ordered.key_at if len(rows) else np.zeros(1, np.int64)
     group, examples = _groups(keys.group_by, rows[starts[:-1]])
-    time = time_numbers(inside.time)
+    time = microseconds_of(inside.time)
     if len(time) and not -FARTHEST <= time.min() <= time.max() <= FARTHEST:
         raise MatchError("TIME_OUT_OF_RANGE", f"times lie between -2^62 and 2^62, and there is {time.max()}")
     return Sequences(
@@ -140,10 +139,3 @@ def _groups(group_by: Sequence[pa.Array], firsts: Rows) -> tuple[NDArray[np.int6
         rank[order] = np.arange(len(examples))
         dense, examples = rank[dense], examples[order]
     return dense.astype(np.int64), examples
-
-
-def time_numbers(time: pa.Array) -> NDArray[np.int64]:
-    """Dates and timestamps in microseconds since 1970, integers as they are; anything where NULL."""
-    if time.type == t.DATE:
-        return np.asarray(time.cast(pa.int32()).cast(pa.int64()).fill_null(0)) * DAY_US
-    return np.asarray(time.cast(pa.int64()).fill_null(0))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.matching.event_program import NO_VALUE, EngineStep, Events, Program, TrendEngine
+from ostinato.matching.event_program import NO_VALUE, BoundKind, EngineStep, Events, Program, TrendEngine
 from ostinato.techniques.shared_trends.separate.buffered import Buffered
 from ostinato.techniques.shared_trends.separate.ordered_plan import needs_visits
 from ostinato.techniques.shared_trends.separate.running_plan import needs_events
@@ -57,6 +57,8 @@ def real_slots(program: Program, events: Events) -> list[bool]:
 def way_of(program: Program) -> str:
     """How the engine goes about a program, for people."""
     why = needs_events(program)
+    if why is None and program.extent.kind is BoundKind.SPAN:
+        return "running sums for each state of the automaton and each start that is still inside the length"
     if why is None:
         return "running sums for each state of the automaton: an event costs the same however many came before"
     visits = needs_visits(program)
