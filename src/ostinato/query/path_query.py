@@ -1,0 +1,71 @@
+"""What a path query asks: a regular expression over the edges of a graph, walked from a start node.
+
+`^` walks an edge from its tail to its head. A node type behind an edge says what the node that it leads to must be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ostinato.errors import Span
+
+
+@dataclass(frozen=True, slots=True)
+class OneEdge:
+    """One edge; `relation` None stands for any. `node_types`: the node it leads to has one of these types, if any."""
+
+    relation: str | None
+    inverse: bool = False
+    node_types: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesInOrder:
+    parts: tuple[PathExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EitherPath:
+    options: tuple[PathExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedPath:
+    """`at_most` None: without end."""
+
+    body: PathExpression
+    at_least: int
+    at_most: int | None
+
+
+PathExpression = OneEdge | EdgesInOrder | EitherPath | RepeatedPath
+
+
+@dataclass(frozen=True, slots=True)
+class PathQuery:
+    """`weight` is how much its paths are worth beside those of other queries: the score of a proposal, for example."""
+
+    expression: PathExpression
+    name: str
+    text: str
+    weight: float = 1.0
+    spans: tuple[tuple[str, Span], ...] = ()
+    """Where each relation and node type stands in the text, for carets."""
+
+    def relations(self) -> tuple[str, ...]:
+        """The relations that are named, in order of their first place."""
+        return tuple(dict.fromkeys(edge.relation for edge in edges(self.expression) if edge.relation is not None))
+
+    def node_types(self) -> frozenset[str]:
+        return frozenset().union(*(edge.node_types for edge in edges(self.expression)))
+
+
+def edges(expression: PathExpression) -> tuple[OneEdge, ...]:
+    """All edges of an expression as they are written."""
+    match expression:
+        case OneEdge():
+            return (expression,)
+        case EdgesInOrder(parts) | EitherPath(parts):
+            return tuple(edge for part in parts for edge in edges(part))
+        case RepeatedPath(body):
+            return edges(body)

@@ -1,0 +1,1 @@
+"""SHARP on graphs: many path queries over a knowledge graph, walked together, under a bound."""

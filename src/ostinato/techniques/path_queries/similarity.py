@@ -1,0 +1,60 @@
+"""How much a partial path is like a query: the share of its contribution that no statistics are needed for.
+
+The default compares words: relation names are cut into tokens, and a token weighs the more the fewer facts have it.
+Anything that gives a number for two lists of relation names may take its place: sentence embeddings, for example.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ostinato.query.path_query import PathQuery, edges
+from ostinato.techniques.path_queries.graph import Graph
+
+Similarity = Callable[[Sequence[str], PathQuery], float]
+"""(relations of a partial path, in order, `^` before those walked backwards; the query) -> from 0 to 1."""
+
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def tokens(relation: str) -> list[str]:
+    """The words of a relation's name; one that is walked backwards has other words.
+
+    >>> tokens("^film.written_by")
+    ['^film', '^written', '^by']
+    """
+    sign = "^" if relation.startswith("^") else ""
+    return [sign + word.lower() for word in _TOKEN.findall(relation)]
+
+
+class TokenOverlap:
+    """The cosine between the tokens of a path and those of a query, weighted by rarity."""
+
+    def __init__(self, graph: Graph) -> None:
+        facts: Counter[str] = Counter()
+        counts = np.bincount(graph.forwards.relation, minlength=len(graph.relations))
+        for name, count in zip(graph.relations, counts.tolist(), strict=True):
+            for word in set(tokens(name)):
+                facts[word] += count
+        self._total = max(1, graph.edge_count)
+        self._facts = facts
+
+    def _weight(self, token: str) -> float:
+        return math.log(1 + self._total / (1 + self._facts[token.removeprefix("^")]))
+
+    def _vector(self, relations: Iterable[str]) -> dict[str, float]:
+        counted = Counter(token for relation in relations for token in tokens(relation))
+        return {token: count * self._weight(token) for token, count in counted.items()}
+
+    def __call__(self, relations: Sequence[str], query: PathQuery) -> float:
+        path = self._vector(relations)
+        wanted = self._vector(
+            ("^" if edge.inverse else "") + edge.relation for edge in edges(query.expression) if edge.relation
+        )
+        size = math.hypot(*path.values()) * math.hypot(*wanted.values())
+        return sum(value * wanted.get(token, 0.0) for token, value in path.items()) / size if size else 0.0

@@ -1,0 +1,191 @@
+"""The kernel under path queries: partial paths of one length -> those that are one edge longer.
+
+A partial path is a row of the store: the state of the automaton, the node it has come to, the edge it came by and the
+partial path before it. The kernel never raises: it returns where it stopped, and is called again with more room or
+more allowance. Where there is no more to have, the edges that a path couldn't take are counted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.techniques.path_queries.graph import Edges
+
+NO_PARENT = -1
+
+
+class Store(NamedTuple):
+    """Partial paths, in the order in which they were made: shorter ones first."""
+
+    state: NDArray[np.int32]
+    node: NDArray[np.int32]
+    parent: NDArray[np.int64]
+    edge: NDArray[np.int32]
+    """2 * relation + 1 if it was walked backwards; -1 for a start."""
+    mask: NDArray[np.uint64]
+    """[path, word] the queries that it is kept for."""
+
+
+class Tables(NamedTuple):
+    """The automaton over the graph at hand."""
+
+    target: NDArray[np.int32]
+    """[state, symbol, class]"""
+    symbol_at: NDArray[np.int64]
+    """[2 * state + direction]: where the symbols start that lead anywhere; the last is that of other relations."""
+    symbols: NDArray[np.int32]
+    relation_of_symbol: NDArray[np.int32]
+    """-1 for other relations, and for a name that the graph doesn't have."""
+    symbol_of_relation: NDArray[np.int32]
+    class_of_node: NDArray[np.int32]
+    reaches: NDArray[np.uint64]
+    """[state, word]"""
+    other: int
+    """The symbol of relations that nobody names, forwards."""
+
+
+class Progress(NamedTuple):
+    """Where the kernel is; a tuple of arrays of one, so that it can write."""
+
+    path: NDArray[np.int64]
+    """The next partial path to go on from."""
+    made: NDArray[np.int64]
+    """How many there are in the store."""
+    work: NDArray[np.int64]
+    """Edges looked at, and partial paths made."""
+    cut: NDArray[np.int64]
+    """Edges that weren't looked at, because there was no room or no allowance left for them."""
+
+
+class Terms(NamedTuple):
+    """What the kernel may use up."""
+
+    simple: bool
+    allowance: int
+    """Work, in all; behind it edges are cut."""
+    pause: int
+    """Work after which it returns between two paths, so that the clock can be read."""
+    last_room: bool
+    """Whether the store can't grow: then what doesn't fit is cut too."""
+
+
+@borrowing_kernel
+def extend(graph_out, graph_in, tables, store, chosen, terms, progress):  # type: ignore[no-untyped-def]
+    """Goes on from the partial paths `chosen` from `progress.path` on. False when the store has no room for one."""
+    while progress.path[0] < len(chosen) and progress.work[0] < terms.pause:
+        path = chosen[progress.path[0]]
+        before, work, cut = progress.made[0], progress.work[0], progress.cut[0]
+        made = _extend_one(path, graph_out, 0, tables, store, terms, before, progress)
+        if made >= 0:
+            made = _extend_one(path, graph_in, 1, tables, store, terms, made, progress)
+        if made < 0:
+            progress.work[0], progress.cut[0] = work, cut
+            return False
+        progress.made[0] = made
+        progress.path[0] += 1
+    return True
+
+
+@inline_kernel
+def _extend_one(path, edges, direction, tables, store, terms, made, progress):  # type: ignore[no-untyped-def]
+    """By the edges of one direction. Returns how many paths there are now; -1 when there is no room."""
+    state, node = store.state[path], store.node[path]
+    first, last = tables.symbol_at[2 * state + direction], tables.symbol_at[2 * state + direction + 1]
+    if first == last:
+        return made
+    low, high = edges.at[node], edges.at[node + 1]
+    if tables.symbols[last - 1] == tables.other + direction:  # any relation: all edges are looked at
+        return _extend_by(path, edges, direction, tables, store, terms, made, progress, low, high)
+    for place in range(first, last):
+        relation = tables.relation_of_symbol[tables.symbols[place] // 2]
+        if relation < 0:
+            continue
+        begin = _first_edge(edges.relation, low, high, relation)
+        end = _first_edge(edges.relation, begin, high, relation + 1)
+        made = _extend_by(path, edges, direction, tables, store, terms, made, progress, begin, end)
+        if made < 0:
+            break
+    return made
+
+
+@inline_kernel
+def _extend_by(path, edges, direction, tables, store, terms, made, progress, begin, end):  # type: ignore[no-untyped-def]
+    state = store.state[path]
+    words = store.mask.shape[1]
+    for at in range(begin, end):
+        if progress.work[0] >= terms.allowance:
+            progress.cut[0] += end - at
+            break
+        progress.work[0] += 1
+        to, relation = edges.node[at], edges.relation[at]
+        symbol = 2 * tables.symbol_of_relation[relation] + direction
+        target = tables.target[state, symbol, tables.class_of_node[to]]
+        if target < 0 or (terms.simple and _has_node(store, path, to)):
+            continue
+        kept = False
+        for word in range(words):
+            kept |= (store.mask[path, word] & tables.reaches[target, word]) != 0
+        if not kept:
+            continue
+        if made == len(store.state):
+            if not terms.last_room:
+                return -1
+            progress.cut[0] += end - at
+            break
+        for word in range(words):
+            store.mask[made, word] = store.mask[path, word] & tables.reaches[target, word]
+        store.state[made], store.node[made] = target, to
+        store.parent[made], store.edge[made] = path, 2 * relation + direction
+        made += 1
+        progress.work[0] += 1
+    return made
+
+
+@inline_kernel
+def _first_edge(relations, low, high, relation):  # type: ignore[no-untyped-def]
+    while low < high:
+        middle = (low + high) // 2
+        if relations[middle] < relation:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inline_kernel
+def _has_node(store, path, node):  # type: ignore[no-untyped-def]
+    while path >= 0:
+        if store.node[path] == node:
+            return True
+        path = store.parent[path]
+    return False
+
+
+@borrowing_kernel
+def degrees(graph_out, graph_in, tables, store, paths, result):  # type: ignore[no-untyped-def]
+    """How many edges each of the paths has to look at next."""
+    for i in range(len(paths)):
+        state, node = store.state[paths[i]], store.node[paths[i]]
+        found = 0
+        for direction in range(2):
+            edges = graph_out if direction == 0 else graph_in
+            first, last = tables.symbol_at[2 * state + direction], tables.symbol_at[2 * state + direction + 1]
+            low, high = edges.at[node], edges.at[node + 1]
+            if first == last:
+                continue
+            if tables.symbols[last - 1] == tables.other + direction:
+                found += high - low
+                continue
+            for place in range(first, last):
+                relation = tables.relation_of_symbol[tables.symbols[place] // 2]
+                if relation >= 0:
+                    begin = _first_edge(edges.relation, low, high, relation)
+                    found += _first_edge(edges.relation, begin, high, relation + 1) - begin
+        result[i] = found
+
+
+__all__ = ["Edges", "NO_PARENT", "Progress", "Store", "Tables", "Terms", "degrees", "extend"]
