@@ -11,7 +11,8 @@ from tests.laws.path_strategies import NODES, expressions, graph_of, node_types,
 from ostinato.language.path_query import parse_path_query, render_path
 from ostinato.query.path_query import PathExpression
 from ostinato.reference.paths import Hop, Walk, all_paths
-from ostinato.techniques.path_queries.budget import Budget, virtual_clock
+from ostinato.sharing.clock import VirtualClock
+from ostinato.techniques.path_queries.budget import Budget
 from ostinato.techniques.path_queries.graph import Graph
 from ostinato.techniques.path_queries.search import BYTES_OF_PATH, FoundPaths, PathWalk, WalkTerms
 from ostinato.techniques.path_queries.selection import AtRandom, BySelectivity, BySimilarity, Chooser
@@ -95,7 +96,7 @@ def test_under_a_budget_a_part_and_it_says_so(
     walk = PathWalk(graph, [query(path) for path in paths])
     exact = walks(walk.find(graph.numbers([start]), WalkTerms(max_hops=MAX_HOPS)), graph, len(paths))
     memory = None if room is None else room * (BYTES_OF_PATH + 8)
-    budget = Budget(latency_ns=work * 10, memory_bytes=memory, clock=virtual_clock(10))
+    budget = Budget(latency_ns=work * 10, memory_bytes=memory, clock=VirtualClock(ns_per_visit=10))
     found = walk.find(graph.numbers([start]), WalkTerms(max_hops=MAX_HOPS, budget=budget), chooser())
     kept = walks(found, graph, len(paths))
     assert all(part <= whole for part, whole in zip(kept, exact, strict=True))

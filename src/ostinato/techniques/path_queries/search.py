@@ -199,7 +199,7 @@ class _Search:
         report = WalkReport(
             partial_paths=made,
             work=work,
-            elapsed_ns=self.meter.elapsed(work),
+            elapsed_ns=self.meter.elapsed_ns(work),
             kept_bytes=made * self.path_bytes,
             given_up=tuple(int(count) for count in self.given_up),
             cut_edges=int(self.progress.cut[0]),

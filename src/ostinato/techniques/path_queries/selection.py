@@ -19,7 +19,7 @@ from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.techniques.path_queries.walking import NO_PARENT, Store, degrees
 
 if TYPE_CHECKING:
-    from ostinato.techniques.path_queries.search import PathWalk
+    from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
 
 WORK_OF_EDGE = 2.0
 """Looking at an edge and making a partial path of it."""
@@ -162,45 +162,55 @@ class _Contributions:
         self.walk, self.similarity = walk, similarity
         self.words: list[tuple[str, ...]] = [()]
         self.number: dict[tuple[int, int], int] = {}
-        self.class_of: dict[int, int] = {}
-        self.worth: dict[tuple[int, bytes], float] = {}
+        self.worth: dict[tuple[int, int], float] = {}
 
     def of(self, frontier: Frontier) -> NDArray[np.float64]:
-        store, paths = frontier.store, frontier.paths
-        classes = np.array([self._class(store, int(path)) for path in paths], np.int64)
-        masks = store.mask[paths]
-        found = np.zeros(len(paths))
+        """Of partial paths: for all queries that they are kept for."""
+        masks = frontier.store.mask[frontier.paths]
+        classes = self.classes(frontier.store, frontier.paths)
         keys = np.concatenate((classes[:, None].astype(np.uint64), masks), axis=1)
         different, place = np.unique(keys, axis=0, return_inverse=True)
-        values = np.array([self._worth(int(key[0]), key[1:]) for key in different])
-        found[:] = values[place.reshape(-1)]
+        values = np.array([self._of_mask(int(key[0]), key[1:]) for key in different])
+        return np.asarray(values[place.reshape(-1)])
+
+    def classes(self, store: Store, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Equal numbers for paths of the same relations, in `words`."""
+        if not len(paths):
+            return np.zeros(0, np.int64)
+        parent = store.parent[paths]
+        inner = parent != NO_PARENT
+        found = np.zeros(len(paths), np.int64)
+        before, place = np.unique(parent[inner], return_inverse=True)
+        keys = np.stack((self.classes(store, before)[place], store.edge[paths[inner]].astype(np.int64)), axis=1)
+        different, at = np.unique(keys, axis=0, return_inverse=True)
+        numbers = np.array([self._class(int(head), int(edge)) for head, edge in different], np.int64)
+        found[inner] = numbers[at.reshape(-1)] if len(different) else 0
         return found
 
-    def _class(self, store: Store, path: int) -> int:
-        known = self.class_of.get(path)
-        if known is not None:
-            return known
-        parent = int(store.parent[path])
-        if parent == NO_PARENT:
-            found = 0
-        else:
-            key = (self._class(store, parent), int(store.edge[path]))
-            if key not in self.number:
-                self.number[key] = len(self.words)
-                relation = ("^" if key[1] % 2 else "") + self.walk.graph.relations[key[1] // 2]
-                self.words.append((*self.words[key[0]], relation))
-            found = self.number[key]
-        self.class_of[path] = found
-        return found
+    def _class(self, before: int, edge: int) -> int:
+        if (before, edge) not in self.number:
+            self.number[before, edge] = len(self.words)
+            relation = ("^" if edge % 2 else "") + self.walk.graph.relations[edge // 2]
+            self.words.append((*self.words[before], relation))
+        return self.number[before, edge]
 
-    def _worth(self, path_class: int, mask: NDArray[np.uint64]) -> float:
-        key = (path_class, mask.tobytes())
+    def _of_mask(self, path_class: int, mask: NDArray[np.uint64]) -> float:
+        bits = sum(int(word) << 64 * i for i, word in enumerate(mask))
+        return sum(self.of_query(path_class, q) for q in range(len(self.walk.queries)) if bits >> q & 1)
+
+    def of_query(self, path_class: int, query: int) -> float:
+        """A start is like every query."""
+        key = (path_class, query)
         if key not in self.worth:
-            bits = sum(int(word) << 64 * i for i, word in enumerate(mask))
-            relations = self.words[path_class]
-            self.worth[key] = sum(
-                query.weight * (self.similarity(relations, query) if relations else 1.0)
-                for number, query in enumerate(self.walk.queries)
-                if bits >> number & 1
-            )
+            relations, asked = self.words[path_class], self.walk.queries[query]
+            self.worth[key] = asked.weight * (self.similarity(relations, asked) if relations else 1.0)
         return self.worth[key]
+
+
+def path_scores(walk: PathWalk, found: FoundPaths, similarity: Similarity) -> NDArray[np.float64]:
+    """What each path found is worth: the weight of its query times how much it is like it."""
+    worth = _Contributions(walk, similarity)
+    classes = worth.classes(found.store, found.path)
+    pairs, place = np.unique(np.stack((classes, found.query), axis=1), axis=0, return_inverse=True)
+    values = [worth.of_query(int(path_class), int(query)) for path_class, query in pairs]
+    return np.array(values, np.float64)[place.reshape(-1)]

@@ -1,0 +1,187 @@
+"""What the user allows -> Bounds: times in nanoseconds, sizes in bytes, one entry for each pattern."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeGuard
+
+from ostinato.errors import QueryError
+
+Duration = str | timedelta
+LatencyRequest = Duration | float | Mapping[str, Duration | float]
+"""A time, a share of the latency without a bound, or one of these by the pattern's name."""
+
+_AMOUNT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)\s*")
+_NANOSECONDS = {
+    **dict.fromkeys(("ns", "nanosecond", "nanoseconds"), 1),
+    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), 1_000),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1_000_000),
+    **dict.fromkeys(("s", "second", "seconds"), 1_000_000_000),
+    **dict.fromkeys(("min", "minute", "minutes"), 60_000_000_000),
+}
+_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyBound:
+    """One of the two: a time for each event, or a share of what an event takes without a bound."""
+
+    ns: float | None = None
+    ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """One entry for each pattern in `names`, `latency` and `weights`; the others hold for all patterns together."""
+
+    names: tuple[str, ...]
+    latency: tuple[LatencyBound | None, ...]
+    weights: tuple[float, ...]
+    memory_bytes: int | None = None
+    selection_ratio: float | None = None
+    """Keep this share of the state, whatever it costs."""
+    batch_budget_ns: int | None = None
+
+    @property
+    def is_none(self) -> bool:
+        return not any(self.bounded)
+
+    @property
+    def bounded(self) -> tuple[bool, ...]:
+        """For each pattern whether matches of it may be given up."""
+        common = (self.memory_bytes, self.selection_ratio, self.batch_budget_ns)
+        if any(bound is not None for bound in common):
+            return (True,) * len(self.names)
+        return tuple(bound is not None for bound in self.latency)
+
+    def of(self, patterns: Sequence[int]) -> Bounds:
+        """The bounds of some of the patterns, in the order given."""
+        return Bounds(
+            tuple(self.names[p] for p in patterns),
+            tuple(self.latency[p] for p in patterns),
+            tuple(self.weights[p] for p in patterns),
+            self.memory_bytes,
+            self.selection_ratio,
+            self.batch_budget_ns,
+        )
+
+
+def bounds_from_values(values: Mapping[str, Any]) -> Bounds:
+    """Reads what `dataclasses.asdict` made of Bounds, also after JSON."""
+    latency = tuple(None if bound is None else LatencyBound(**bound) for bound in values["latency"])
+    sequences = {name: tuple(values[name]) for name in ("names", "weights")}
+    return Bounds(**{**values, **sequences, "latency": latency})
+
+
+def read_bounds(
+    names: Sequence[str],
+    *,
+    latency_bound: LatencyRequest | None = None,
+    memory_bound: str | int | None = None,
+    selection_ratio: float | None = None,
+    batch_budget: Duration | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Bounds:
+    """Raises INVALID_BOUND for a bound that can't mean anything, INVALID_OPTION for names and weights that can't.
+
+    >>> read_bounds(["q1", "q2"], latency_bound={"q2": "5 ms"}).latency
+    (None, LatencyBound(ns=5000000.0, ratio=None))
+    """
+    if selection_ratio is not None and latency_bound is not None:
+        raise QueryError(
+            "INVALID_OPTION",
+            "selection_ratio keeps a fixed share, whatever the latency: it can't stand beside latency_bound",
+            hint="leave one of the two out",
+        )
+    return Bounds(
+        tuple(names),
+        _latencies(names, latency_bound),
+        _weights(names, weights),
+        None if memory_bound is None else _read_bytes(memory_bound),
+        None if selection_ratio is None else _read_ratio("selection_ratio", selection_ratio),
+        None if batch_budget is None else int(_read_duration("batch_budget", batch_budget)),
+    )
+
+
+def _latencies(names: Sequence[str], asked: LatencyRequest | None) -> tuple[LatencyBound | None, ...]:
+    if asked is None:
+        return (None,) * len(names)
+    if isinstance(asked, Mapping):
+        _check_names("latency_bound", names, asked)
+        by_name = {name: _read_latency(bound) for name, bound in asked.items()}
+        return tuple(by_name.get(name) for name in names)
+    return (_read_latency(asked),) * len(names)
+
+
+def _weights(names: Sequence[str], asked: Mapping[str, float] | None) -> tuple[float, ...]:
+    _check_names("weights", names, asked or {})
+    for name, weight in (asked or {}).items():
+        if not _is_number(weight) or not 0 < weight < math.inf:
+            raise QueryError("INVALID_OPTION", f"the weight of {name} is {weight!r}: it must be a number above 0")
+    return tuple(float((asked or {}).get(name, 1.0)) for name in names)
+
+
+def _check_names(option: str, names: Sequence[str], asked: Mapping[str, object]) -> None:
+    unknown = [name for name in asked if name not in names]
+    if unknown:
+        raise QueryError(
+            "INVALID_OPTION",
+            f"{option} names {', '.join(map(repr, unknown))}, which isn't a query of this workload",
+            hint=f"the queries are {', '.join(names)}",
+        )
+
+
+def _read_latency(asked: object) -> LatencyBound:
+    if _is_number(asked):
+        return LatencyBound(ratio=_read_ratio("latency_bound", asked))
+    return LatencyBound(ns=_read_duration("latency_bound", asked))
+
+
+def _read_ratio(option: str, asked: object) -> float:
+    if not _is_number(asked) or not 0 < asked <= 1:
+        raise QueryError(
+            "INVALID_BOUND",
+            f"{option} is {asked!r}: a number here is a share, above 0 and at most 1",
+            hint="a time has a unit: '5 ms'" if option == "latency_bound" else "0.5 keeps half",
+        )
+    return float(asked)
+
+
+def _read_duration(option: str, asked: object) -> float:
+    if isinstance(asked, timedelta):
+        nanoseconds = asked.total_seconds() * 1e9
+    else:
+        nanoseconds = _amount(option, asked, _NANOSECONDS, "'5 ms', '200 us', '1.5 s'")
+    return _above_zero(option, asked, nanoseconds)
+
+
+def _read_bytes(asked: object) -> int:
+    if _is_number(asked):
+        return int(_above_zero("memory_bound", asked, asked))
+    lowered = asked.lower() if isinstance(asked, str) else asked
+    return int(_above_zero("memory_bound", asked, _amount("memory_bound", lowered, _BYTES, "'512 MB', '64 KiB'")))
+
+
+def _amount(option: str, asked: object, units: Mapping[str, int], examples: str) -> float:
+    found = _AMOUNT.fullmatch(asked) if isinstance(asked, str) else None
+    if found is None or found[2] not in units:
+        raise QueryError(
+            "INVALID_BOUND", f"{option} is {asked!r}: not an amount and a unit", hint=f"such as {examples}"
+        )
+    return float(found[1]) * units[found[2]]
+
+
+def _above_zero(option: str, asked: object, amount: float) -> float:
+    if not amount > 0:
+        raise QueryError(
+            "INVALID_BOUND", f"{option} is {asked!r}: it must be above 0", hint="leave it out for no bound"
+        )
+    return amount
+
+
+def _is_number(asked: object) -> TypeGuard[int | float]:
+    return isinstance(asked, int | float) and not isinstance(asked, bool)

@@ -1,0 +1,63 @@
+"""Time as it is injected: what a piece of work took, by the machine's clock or by a tariff.
+
+A tariff makes a run reproducible: the same input costs the same, whatever the machine does meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a matcher did: events read, partial matches looked at, conditions asked."""
+
+    events: int
+    visits: int
+    checks: int
+
+
+class Clock(Protocol):
+    """Stateless: it is asked before and after a piece of work."""
+
+    def now_ns(self) -> int: ...
+
+    def spent_ns(self, began_ns: int, work: Work) -> int:
+        """How long the work took that began at `began_ns` and has just ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RealClock:
+    """The machine's monotonic clock."""
+
+    def now_ns(self) -> int:
+        return time.perf_counter_ns()
+
+    def spent_ns(self, began_ns: int, work: Work) -> int:
+        return time.perf_counter_ns() - began_ns
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualClock:
+    """Charges for the work itself; deciding what to keep costs nothing.
+
+    >>> VirtualClock().spent_ns(0, Work(events=2, visits=10, checks=5))
+    160
+    """
+
+    ns_per_event: int = 30
+    ns_per_visit: int = 5
+    ns_per_check: int = 10
+
+    def now_ns(self) -> int:
+        return 0
+
+    def spent_ns(self, began_ns: int, work: Work) -> int:
+        return self.ns_per_event * work.events + self.ns_per_visit * work.visits + self.ns_per_check * work.checks
+
+    def to_values(self) -> dict[str, int]:
+        """The arguments that make the same clock again."""
+        return asdict(self)

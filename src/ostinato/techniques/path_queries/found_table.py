@@ -1,0 +1,127 @@
+"""FoundPaths -> a table of paths, the best first: query, start, nodes, relations, end, score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
+from ostinato.techniques.path_queries.walking import NO_PARENT
+
+SCHEMA = pa.schema(
+    [
+        ("query", pa.string()),
+        ("start", pa.string()),
+        ("nodes", pa.list_(pa.string())),
+        ("relations", pa.list_(pa.string())),
+        ("end", pa.string()),
+        ("score", pa.float64()),
+    ]
+)
+"""`relations` has `^` before those that were walked backwards; `nodes` has one more, the start first."""
+
+Ints = NDArray[np.int64]
+
+
+def found_table(walk: PathWalk, found: FoundPaths, scores: NDArray[np.float64], limit: int | None = None) -> pa.Table:
+    """`scores`: of each path found. `limit`: so many paths of each start."""
+    chains = _chains(found)
+    order = _order(found, chains, scores)
+    if limit is not None:
+        order = order[_number_within(chains.node_of(found, order, first=True)) < limit]
+    graph = walk.graph
+    signed = pa.array([sign + name for name in graph.relations for sign in ("", "^")], pa.string())
+    lengths = chains.length[order]
+    nodes = chains.flat(found.store.node, order, skip_start=False)
+    edges = chains.flat(found.store.edge, order, skip_start=True)
+    names = pa.array([query.name for query in walk.queries], pa.string())
+    return pa.Table.from_arrays(
+        [
+            names.take(pa.array(found.query[order])),
+            graph.nodes.take(pa.array(chains.node_of(found, order, first=True))).cast(pa.string()),
+            _lists(lengths, graph.nodes.take(pa.array(nodes)).cast(pa.string())),
+            _lists(lengths - 1, signed.take(pa.array(edges))),
+            graph.nodes.take(pa.array(chains.node_of(found, order, first=False))).cast(pa.string()),
+            pa.array(scores[order]),
+        ],
+        schema=SCHEMA,
+    )
+
+
+def _lists(lengths: Ints, values: pa.Array) -> pa.ListArray:
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+class _Chains:
+    """What leads to each path found: `rows[k]` are the partial paths k edges before its end, -1 before its start."""
+
+    def __init__(self, rows: list[Ints]) -> None:
+        self.rows = rows
+        count = len(rows[0]) if rows else 0
+        self.length = sum((step != NO_PARENT for step in rows), np.zeros(count, np.int64)).astype(np.int64)
+
+    def flat(self, column: NDArray[np.int32], order: Ints, *, skip_start: bool) -> Ints:
+        """The values of the column along each path, from the start to the end, one path behind the other."""
+        if not self.rows:
+            return np.zeros(0, np.int64)
+        table = np.stack([step[order] for step in reversed(self.rows)], axis=1)
+        there = table != NO_PARENT
+        if skip_start:
+            first = there.argmax(axis=1)
+            there[np.arange(len(order)), first] = False
+        found: Ints = column[table[there]].astype(np.int64)
+        return found
+
+    def node_of(self, found: FoundPaths, order: Ints, *, first: bool) -> Ints:
+        if not self.rows:
+            return np.zeros(0, np.int64)
+        if first:
+            table = np.stack(self.rows, axis=0)[:, order]
+            ends = table[self.length[order] - 1, np.arange(len(order))]
+        else:
+            ends = self.rows[0][order]
+        nodes: Ints = found.store.node[ends].astype(np.int64)
+        return nodes
+
+
+def _chains(found: FoundPaths) -> _Chains:
+    rows = [found.path]
+    while len(rows[-1]) and (rows[-1] != NO_PARENT).any():
+        last = rows[-1]
+        rows.append(np.where(last == NO_PARENT, NO_PARENT, found.store.parent[last]))
+    return _Chains(rows[:-1] if len(rows) > 1 else [])
+
+
+def _order(found: FoundPaths, chains: _Chains, scores: NDArray[np.float64]) -> Ints:
+    """By start, score, length, then by names (numbers are in the order of names), relations and query."""
+    everything = np.arange(len(found.path))
+    if not len(everything):
+        return everything
+    start = chains.node_of(found, everything, first=True)
+    ranked = [start, -scores, chains.length, *_from_start(found, chains), found.query]
+    return np.lexsort(ranked[::-1])
+
+
+def _from_start(found: FoundPaths, chains: _Chains) -> list[Ints]:
+    """Node and edge of the first step, the second and so on; -1 behind the end."""
+    most = len(chains.rows)
+    columns = []
+    for place in range(most):
+        back = chains.length - 1 - place  # how many edges before the end
+        step = np.full(len(found.path), NO_PARENT, np.int64)
+        for number, rows in enumerate(chains.rows):
+            step = np.where(back == number, rows, step)
+        there = step != NO_PARENT
+        columns.append(np.where(there, found.store.node[step], -1).astype(np.int64))
+        columns.append(np.where(there, found.store.edge[step], -1).astype(np.int64))
+    return columns
+
+
+def _number_within(group: Ints) -> Ints:
+    """0, 1, 2, ... within each run of equal values."""
+    if not len(group):
+        return group
+    starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
+    return np.arange(len(group)) - np.repeat(starts, np.diff(starts, append=len(group)))
