@@ -7,6 +7,7 @@ doesn't parse, or names relations that the graph doesn't have, is left out.
 from __future__ import annotations
 
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from ostinato.techniques.path_queries.answering import FoundPath
 DEFAULT_TIMEOUT_SECONDS = 60.0
 _MOST_BYTES = 1 << 24
 """Of an answer of the endpoint."""
+_BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 
 PROPOSE = """Relations of a knowledge graph: {relations}.
 Write up to {k} relation paths that lead from "{topic}" to the answer of the question, one a line, the most likely
@@ -91,7 +93,7 @@ class ChatEndpoint:
 
 def _lines(text: str) -> list[str]:
     """The lines of an answer without bullets and numbers."""
-    clean = (line.strip().lstrip("-*•0123456789.) ").strip() for line in text.splitlines())
+    clean = (_BULLET.sub("", line.strip(), count=1) for line in text.splitlines())
     return [line for line in clean if line]
 
 

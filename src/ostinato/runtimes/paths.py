@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +45,9 @@ from ostinato.techniques.path_queries.selection import (
     path_scores,
 )
 from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
     "sharp": BySimilarity,
@@ -114,7 +117,7 @@ def paths(
     graph: Any,
     queries: Any,
     *,
-    start: str | Sequence[str],
+    start: Any,
     end: str | Sequence[str] | None = None,
     simple: bool = False,
     max_hops: int = DEFAULT_MAX_HOPS,
@@ -126,17 +129,15 @@ def paths(
     columns: tuple[str, str, str] = ("head", "relation", "tail"),
     node_types: Any = None,
     clock: Clock | None = None,
-) -> PathsResult:
-    """All paths from the start nodes that are words of the queries.
+) -> Any:
+    """All paths from the start nodes that are words of the queries, as a `PathsResult`.
 
-    `graph` is a table of (head, relation, tail), or a Graph that `ost.graph` made of one. `queries` are texts, perhaps
+    `graph` is a table of (head, relation, tail), or a Graph that `ost.graph` made of one; a Spark DataFrame of triples
+    is walked by joins and gives a DataFrame, without a score, a bound or a limit. `queries` are texts, perhaps
     by name, or `PathQuery` values. Paths are walks; with `simple` no node comes twice. Walks longer than `max_hops`
     aren't followed, which `report.too_long` counts. `limit` keeps the best paths of each start. A bound ("5 ms",
     "1 MB") keeps the partial paths that are most like the queries, by `shedding`; `report` says what was given up.
     """
-    if graph.__class__.__module__.split(".")[0] == "pyspark":
-        raise QueryError("NOT_A_GRAPH", "a graph in a DataFrame is walked by ost.paths_dataframe")
-    known = graph if isinstance(graph, Graph) else _read_graph(graph, columns, node_types)
     options = path_options(
         simple=simple,
         max_hops=max_hops,
@@ -148,7 +149,40 @@ def paths(
         similarity=similarity,
         clock=clock,
     )
-    return walk_paths(PathWalk(known, read_path_queries(queries)), _names(start), options)
+    asked = read_path_queries(queries)
+    if graph.__class__.__module__.split(".")[0] == "pyspark":
+        return _dataframe(graph, asked, start, options, columns, node_types)
+    known = graph if isinstance(graph, Graph) else _read_graph(graph, columns, node_types)
+    return walk_paths(PathWalk(known, asked), _names(start), options)
+
+
+def _dataframe(
+    triples: DataFrame,
+    queries: Sequence[PathQuery],
+    start: Any,
+    options: PathOptions,
+    columns: tuple[str, str, str],
+    node_types: Any,
+) -> DataFrame:
+    from ostinato.runtimes.spark.paths import paths_dataframe
+
+    if not options.budget.is_none or options.limit is not None:
+        raise QueryError(
+            "INVALID_OPTION",
+            "a graph in a DataFrame is walked by joins, which know no bound and no limit",
+            hint="ost.graph(df.toArrow()) where it fits into memory, or fewer queries and max_hops",
+        )
+    starts = _names(start) if isinstance(start, str) or not hasattr(start, "sparkSession") else start
+    return paths_dataframe(
+        triples,
+        queries,
+        starts,
+        end=options.end,
+        simple=options.simple,
+        max_hops=options.max_hops,
+        columns=columns,
+        node_types=node_types,
+    )
 
 
 def graph(triples: Any, columns: tuple[str, str, str] = ("head", "relation", "tail"), node_types: Any = None) -> Graph:

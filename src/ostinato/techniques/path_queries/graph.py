@@ -56,6 +56,8 @@ class Graph:
 
     def classes(self, symbols: Symbols) -> tuple[NDArray[np.int32], tuple[int, ...]]:
         """Each node's place among the classes that occur, and these: bit t is set where a node passes test t."""
+        if not symbols.tests:
+            return self._one_class, (0,)
         bits = np.zeros(len(self.nodes), np.int64)
         if len(symbols.tests) > 62:
             raise QueryError("PATTERN_TOO_LARGE", "queries may have 62 different tests of node types")
@@ -66,6 +68,10 @@ class Graph:
                 bits[nodes[passing[kinds]]] |= 1 << number
         found, place = np.unique(bits, return_inverse=True)
         return place.astype(np.int32), tuple(int(one) for one in found) or (0,)
+
+    @cached_property
+    def _one_class(self) -> NDArray[np.int32]:
+        return np.zeros(len(self.nodes), np.int32)
 
     @cached_property
     def mean_degrees(self) -> NDArray[np.float64]:

@@ -6,8 +6,9 @@ for, and what it would cost to walk them to their ends (`selection.py`). The bes
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,12 @@ class PathWalk:
         self.words = max(1, -(-len(self.queries) // 64))
         self.tables = _tables(self.automaton, graph, class_of_node, self.words)
         self.accepts = _words(self.automaton.accepts, self.words)
+
+    def with_weights(self, weights: Sequence[float]) -> PathWalk:
+        """The same walk for queries that are worth something else."""
+        other = copy.copy(self)
+        other.queries = tuple(replace(one, weight=weight) for one, weight in zip(self.queries, weights, strict=True))
+        return other
 
     def find(
         self,

@@ -57,4 +57,5 @@ class TokenOverlap:
             ("^" if edge.inverse else "") + edge.relation for edge in edges(query.expression) if edge.relation
         )
         size = math.hypot(*path.values()) * math.hypot(*wanted.values())
-        return sum(value * wanted.get(token, 0.0) for token, value in path.items()) / size if size else 0.0
+        shared = math.fsum(value * wanted.get(token, 0.0) for token, value in path.items())
+        return min(1.0, shared / size) if size else 0.0

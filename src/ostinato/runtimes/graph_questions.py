@@ -1,0 +1,146 @@
+"""Questions about a knowledge graph: path queries are proposed, walked together under a bound, and lead to answers.
+
+>>> import ostinato as ost
+>>> import pyarrow as pa
+>>> films = pa.table(
+...     {
+...         "head": ["Alila", "Kedma", "Kadosh", "Alila"],
+...         "relation": ["written_by", "written_by", "written_by", "has_genre"],
+...         "tail": ["Amos Gitai", "Amos Gitai", "Amos Gitai", "Drama"],
+...     }
+... )
+>>> learnt = ost.LearntProposer(
+...     [
+...         ("which films share a screenwriter with Kadosh", "Kadosh", "written_by / ^written_by"),
+...         ("what kind of film is Kadosh", "Kadosh", "has_genre"),
+...     ]
+... )
+>>> asked = ost.GraphQuestions(ost.graph(films), learnt)
+>>> reply = asked.ask("which movies share a screenwriter with Alila", "Alila")
+>>> reply.answers
+('Kadosh', 'Kedma')
+>>> print(reply.facts(2))
+Alila -[written_by]-> Amos Gitai <-[written_by]- Alila
+Alila -[written_by]-> Amos Gitai <-[written_by]- Kadosh
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError
+from ostinato.query.path_query import PathExpression, PathQuery
+from ostinato.runtimes.paths import PathOptions, PathsResult, path_options, walk_paths
+from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers, FoundPath
+from ostinato.techniques.path_queries.found_table import SCHEMA
+from ostinato.techniques.path_queries.graph import Graph
+from ostinato.techniques.path_queries.proposing import LearntProposer, Proposer
+from ostinato.techniques.path_queries.search import PathWalk
+
+_MOST_WALKS = 1024
+"""Walks that are kept for questions whose proposals were there before."""
+
+REPLIES = pa.schema(
+    [
+        ("queries", pa.list_(pa.string())),
+        ("answers", pa.list_(pa.string())),
+        ("paths", pa.list_(pa.struct([field for field in SCHEMA if field.name != "start"]))),
+        ("complete", pa.bool_()),
+    ]
+)
+"""The columns that an answered table of questions has more than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was found for one question."""
+
+    question: str
+    topic: str
+    queries: tuple[PathQuery, ...]
+    found: PathsResult | None
+    """None: nothing was proposed."""
+    answers: tuple[str, ...]
+
+    def facts(self, limit: int | None = None) -> str:
+        """The paths as lines of text, ready for a prompt."""
+        return "" if self.found is None else self.found.facts(limit)
+
+
+class GraphQuestions:
+    """A graph, a proposer and an answerer. Options are those of `ost.paths`: `latency_bound`, `simple`, `limit`, ..."""
+
+    def __init__(self, graph: Graph, proposer: Proposer, answerer: Answerer | None = None, **options: Any) -> None:
+        if not isinstance(graph, Graph):
+            raise QueryError("NOT_A_GRAPH", f"expected ost.graph(...), got {graph.__class__.__name__}")
+        self.graph = graph
+        self.proposer = proposer
+        self.answerer: Answerer = answerer or BestPathAnswers()
+        self.options: PathOptions = path_options(**options)
+        self._walks: dict[tuple[PathExpression, ...], PathWalk] = {}
+
+    def ask(self, question: str, topic: str) -> Reply:
+        """One question about a node of the graph."""
+        queries = tuple(self.proposer.propose(question, topic))
+        if not queries:
+            return Reply(question, topic, (), None, ())
+        found = walk_paths(self._walk(queries), (topic,), self.options)
+        answers = self.answerer.answer(question, topic, list(_rows(found.table)))
+        return Reply(question, topic, queries, found, tuple(answers))
+
+    def _walk(self, queries: Sequence[PathQuery]) -> PathWalk:
+        key = tuple(query.expression for query in queries)
+        walk = self._walks.get(key)
+        if walk is None:
+            if len(self._walks) >= _MOST_WALKS:
+                self._walks.clear()
+            walk = self._walks[key] = PathWalk(self.graph, queries)
+        return walk.with_weights([query.weight for query in queries])
+
+    def run(self, questions: Any, *, question: str = "question", topic: str = "topic") -> Any:
+        """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
+        if questions.__class__.__module__.split(".")[0] == "pyspark":
+            from ostinato.runtimes.spark.graph_questions import answered_dataframe
+
+            return answered_dataframe(self, questions, question, topic)
+        table = questions if isinstance(questions, pa.Table) else pa.table(questions)
+        return self.answered(table, question, topic)
+
+    def answered(self, table: pa.Table, question: str, topic: str) -> pa.Table:
+        """The table with the replies beside its rows; a question or topic that is NULL has none."""
+        for name in (question, topic):
+            if name not in table.column_names:
+                raise QueryError(
+                    "UNKNOWN_COLUMN",
+                    f"the questions have no column '{name}'",
+                    hint=f"they have {', '.join(table.column_names)}; name them with question= and topic=",
+                )
+        asked = zip(table[question].to_pylist(), table[topic].to_pylist(), strict=True)
+        replies = [_shown(None if None in pair else self.ask(*pair)) for pair in asked]
+        for field in REPLIES:
+            table = table.append_column(field, pa.array([reply[field.name] for reply in replies], field.type))
+        return table
+
+
+def _rows(table: pa.Table) -> Iterator[FoundPath]:
+    columns = (table[name].to_pylist() for name in ("query", "nodes", "relations", "score"))
+    for query, nodes, relations, score in zip(*columns, strict=True):
+        yield FoundPath(query, tuple(nodes), tuple(relations), score)
+
+
+def _shown(reply: Reply | None) -> dict[str, Any]:
+    if reply is None or reply.found is None:
+        return {"queries": [], "answers": [], "paths": [], "complete": True}
+    return {
+        "queries": [query.text for query in reply.queries],
+        "answers": list(reply.answers),
+        "paths": reply.found.table.drop_columns(["start"]).to_pylist(),
+        "complete": reply.found.report.complete,
+    }
+
+
+__all__ = ["GraphQuestions", "LearntProposer", "Reply"]

@@ -1,0 +1,39 @@
+"""A DataFrame of questions -> the same rows with answers and paths.
+
+mapInArrow with the graph inside the function that Spark ships to every task; no shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as s
+
+from ostinato.errors import QueryError
+from ostinato.runtimes.spark.types import spark_type
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.graph_questions import GraphQuestions
+
+
+def answered_dataframe(asked: GraphQuestions, questions: DataFrame, question: str, topic: str) -> DataFrame:
+    """Nothing runs yet. Columns whose names have dots, or that a reply has too, are refused."""
+    from ostinato.runtimes.graph_questions import REPLIES
+
+    for name in (question, topic):
+        if name not in questions.columns:
+            hint = f"they have {', '.join(questions.columns)}; name them with question= and topic="
+            raise QueryError("UNKNOWN_COLUMN", f"the questions have no column '{name}'", hint=hint)
+    for name in questions.columns:
+        if name in REPLIES.names or "." in name:
+            raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
+    more = [s.StructField(field.name, spark_type(field.type)) for field in REPLIES]
+
+    def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from asked.answered(pa.Table.from_batches([batch]), question, topic).to_batches()
+
+    return questions.mapInArrow(answers, s.StructType([*questions.schema.fields, *more]))

@@ -1,0 +1,154 @@
+"""Path queries over graphs that no executor could hold: one round of joins for each edge of a path.
+
+A round joins the partial paths (start, state, node, nodes, relations) with the moves of the automaton, a small table,
+and then with the edges of their last nodes. The rows are those of `ost.paths` in process, in no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.automaton.path_automaton import NOWHERE, START, PathAutomaton, Symbols, build_path_automaton, symbols_of
+from ostinato.errors import QueryError
+from ostinato.query.path_query import PathQuery
+
+_TEXTS = s.ArrayType(s.StringType())
+
+
+def paths_dataframe(
+    triples: DataFrame,
+    queries: Sequence[PathQuery],
+    starts: DataFrame | Sequence[str],
+    *,
+    end: Sequence[str] | None = None,
+    simple: bool = False,
+    max_hops: int,
+    columns: tuple[str, str, str] = ("head", "relation", "tail"),
+    node_types: DataFrame | None = None,
+) -> DataFrame:
+    """query, start, nodes, relations, end; nothing runs yet. `starts`: nodes, or a DataFrame with them in its only
+    column. Walks longer than `max_hops` aren't followed."""
+    spark = triples.sparkSession
+    for name in columns:
+        if name not in triples.columns:
+            hint = f"it has {', '.join(triples.columns)}; name them with columns=(head, relation, tail)"
+            raise QueryError("UNKNOWN_COLUMN", f"the graph has no column '{name}'", hint=hint)
+    symbols = symbols_of(queries)
+    classes = tuple(range(1 << len(symbols.tests)))
+    automaton = build_path_automaton(queries, symbols, classes)
+    facts = _facts(triples, columns)
+    edges = _edges(facts, symbols, node_types)
+    moves = F.broadcast(_moves(spark, automaton))
+    frontier = _first(spark, facts, starts)
+    levels = [frontier]
+    for _ in range(_rounds(automaton, max_hops)):
+        frontier = _longer(frontier, moves, edges, simple)
+        levels.append(frontier)
+    found = reduce(DataFrame.unionAll, levels).join(F.broadcast(_accepted(spark, automaton, queries)), "state")
+    if end is not None:
+        found = found.where(F.col("node").isin(list(end)))
+    return found.select("query", "start", "nodes", "relations", F.col("node").alias("end"))
+
+
+def _rounds(automaton: PathAutomaton, max_hops: int) -> int:
+    """How many edges the longest path may have."""
+    ahead = {START}
+    for hops in range(max_hops):
+        ahead = {int(to) for state in ahead for to in np.unique(automaton.target[state]) if to != NOWHERE}
+        if not ahead:
+            return hops
+    return max_hops
+
+
+def _facts(triples: DataFrame, columns: tuple[str, str, str]) -> DataFrame:
+    named = [F.col(f"`{name}`").cast("string").alias(alias) for name, alias in zip(columns, "hrt", strict=True)]
+    return triples.select(*named).na.drop().distinct()
+
+
+def _edges(facts: DataFrame, symbols: Symbols, node_types: DataFrame | None) -> DataFrame:
+    """(node, symbol, class, relation, to): each fact forwards and backwards."""
+    place = F.lit(len(symbols.names))
+    for number, name in enumerate(symbols.names):
+        place = F.when(F.col("r") == name, number).otherwise(place)
+    directions = [
+        facts.select(
+            F.col(here).alias("node"),
+            (2 * place + inverse).alias("symbol"),
+            F.concat(F.lit("^" if inverse else ""), F.col("r")).alias("relation"),
+            F.col(there).alias("to"),
+        )
+        for inverse, here, there in ((0, "h", "t"), (1, "t", "h"))
+    ]
+    edges = directions[0].unionAll(directions[1])
+    if not symbols.tests or node_types is None:
+        return edges.withColumn("class", F.lit(0))
+    node, kind = node_types.columns[:2]
+    passes = [
+        F.max(F.when(F.col(f"`{kind}`").isin(sorted(wanted)), 1 << number).otherwise(0))
+        for number, wanted in enumerate(symbols.tests)
+    ]
+    bits = node_types.groupBy(F.col(f"`{node}`").cast("string").alias("to")).agg(
+        reduce(lambda one, other: one + other, passes).cast("int").alias("class")
+    )
+    return edges.join(bits, "to", "left").na.fill(0, ["class"])
+
+
+def _moves(spark: SparkSession, automaton: PathAutomaton) -> DataFrame:
+    """(state, symbol, class, target)"""
+    rows = [
+        (int(state), int(symbol), automaton.classes[node_class], int(automaton.target[state, symbol, node_class]))
+        for state, symbol, node_class in np.argwhere(automaton.target != NOWHERE)
+    ]
+    return spark.createDataFrame(rows, "state int, symbol int, class int, target int")
+
+
+def _accepted(spark: SparkSession, automaton: PathAutomaton, queries: Sequence[PathQuery]) -> DataFrame:
+    rows = [
+        (state, query.name)
+        for state, bits in enumerate(automaton.accepts)
+        for number, query in enumerate(queries)
+        if bits >> number & 1
+    ]
+    return spark.createDataFrame(rows, "state int, query string")
+
+
+def _first(spark: SparkSession, facts: DataFrame, starts: DataFrame | Sequence[str]) -> DataFrame:
+    """Partial paths without an edge, at starts that are nodes of the graph."""
+    if isinstance(starts, DataFrame):
+        nodes = starts.select(F.col(f"`{starts.columns[0]}`").cast("string").alias("node"))
+    else:
+        nodes = spark.createDataFrame([(name,) for name in starts], "node string")
+    known = facts.select(F.col("h").alias("node")).unionAll(facts.select("t"))
+    return (
+        nodes.na.drop()
+        .distinct()
+        .join(known, "node", "left_semi")
+        .select(
+            F.col("node").alias("start"),
+            F.lit(START).alias("state"),
+            "node",
+            F.array("node").alias("nodes"),
+            F.array().cast(_TEXTS).alias("relations"),
+        )
+    )
+
+
+def _longer(frontier: DataFrame, moves: DataFrame, edges: DataFrame, simple: bool) -> DataFrame:
+    """Partial paths with one edge more."""
+    able = frontier.join(moves.select("state", "symbol").distinct(), "state")
+    walked = able.join(edges, ["node", "symbol"]).join(moves, ["state", "symbol", "class"])
+    if simple:
+        walked = walked.where(~F.array_contains("nodes", F.col("to")))
+    return walked.select(
+        "start",
+        F.col("target").alias("state"),
+        F.col("to").alias("node"),
+        F.concat("nodes", F.array("to")).alias("nodes"),
+        F.concat("relations", F.array("relation")).alias("relations"),
+    )

@@ -1,0 +1,95 @@
+"""Path queries on Spark: graphs by rounds of joins, and many questions at once, equal what one process finds."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUERIES = {
+    "one": "a / ^a",
+    "two": "(a|^b)+",
+    "three": "./c?",
+    "typed": "a[P] / .{0,2}",
+    "empty": "b*",
+    "unknown": "nobody / a",
+}
+
+
+def graph_of(seed: int) -> tuple[pa.Table, pa.Table]:
+    chance = random.Random(seed)
+    nodes = [f"n{i}" for i in range(12)]
+    rows = [(chance.choice(nodes), chance.choice("abcd"), chance.choice(nodes)) for _ in range(30)]
+    rows += [rows[0], (None, "a", "n1"), ("n1", None, "n2")]
+    head, relation, tail = zip(*rows, strict=True)
+    types = [(node, kind) for node in nodes for kind in "PQ" if chance.random() < 0.5]
+    return (
+        pa.table({"head": head, "relation": relation, "tail": tail}),
+        pa.table({"node": [node for node, _ in types], "kind": [kind for _, kind in types]}),
+    )
+
+
+def rows_of(found: Any) -> list[tuple[Any, ...]]:
+    return sorted(
+        (row["query"], row["start"], tuple(row["nodes"]), tuple(row["relations"]), row["end"]) for row in found
+    )
+
+
+@pytest.mark.parametrize("simple", [False, True])
+def test_rounds_of_joins_equal_one_process(spark: SparkSession, simple: bool) -> None:
+    triples, types = graph_of(7)
+    starts = ["n0", "n1", "n5", "nowhere"]
+    options: dict[str, Any] = {"start": starts, "simple": simple, "max_hops": 3}
+    expected = ost.paths(triples, QUERIES, node_types=types, **options)
+    df, kinds = spark.createDataFrame(triples.to_pandas()), spark.createDataFrame(types.to_pandas())
+    found = ost.paths(df, QUERIES, node_types=kinds, **options)
+    assert expected.table.num_rows > 30
+    assert rows_of(row.asDict() for row in found.collect()) == rows_of(expected.table.to_pylist())
+    ends = ost.paths(df, QUERIES, node_types=kinds, **options, end=["n2", "n3"])
+    assert rows_of(row.asDict() for row in ends.collect()) == [
+        row for row in rows_of(expected.table.to_pylist()) if row[-1] in ("n2", "n3")
+    ]
+
+
+def test_starts_may_be_a_dataframe(spark: SparkSession) -> None:
+    triples, _ = graph_of(3)
+    df = spark.createDataFrame(triples.to_pandas())
+    starts = spark.createDataFrame([("n1",), ("n1",), (None,)], "who string")
+    expected = ost.paths(triples, "a / ^a", start="n1")
+    assert rows_of(row.asDict() for row in ost.paths(df, "a / ^a", start=starts).collect()) == rows_of(
+        expected.table.to_pylist()
+    )
+
+
+def test_bounds_are_refused_where_they_mean_nothing(spark: SparkSession) -> None:
+    df = spark.createDataFrame(graph_of(3)[0].to_pandas())
+    with pytest.raises(ost.QueryError, match="walked by joins"):
+        ost.paths(df, "a", start="n1", latency_bound="5 ms")
+
+
+def test_many_questions_at_once(spark: SparkSession) -> None:
+    triples, _ = graph_of(5)
+    learnt = ost.LearntProposer(
+        [("what is a of n0", "n0", "a"), ("who shares a with n0", "n0", "a / ^a"), ("b of n0", "n0", "b")]
+    )
+    asked = ost.GraphQuestions(ost.graph(triples), learnt, simple=True)
+    questions = [
+        (f"{text} {node}", node) for node in ("n1", "n2", "n3") for text in ("what is a of", "who shares a with")
+    ]
+    questions += [("nothing about n9", "nowhere"), (None, "n1")]
+    table = pa.table({"question": [one for one, _ in questions], "topic": [two for _, two in questions]})
+    expected = asked.run(table).to_pylist()
+    df = spark.createDataFrame(questions, "question string, topic string").repartition(3)
+    found = [row.asDict(recursive=True) for row in asked.run(df).collect()]
+    key = lambda row: (row["question"] or "", row["topic"])  # noqa: E731
+    assert sorted(found, key=key) == sorted(expected, key=key)
+    assert any(row["answers"] for row in expected)
+    with pytest.raises(ost.QueryError, match="no column 'topic'"):
+        asked.run(df.drop("topic"))
