@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.language.path_query import parse_path_query, render_path
+from ostinato.language.path_query import path_query, render_path
 from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, RepeatedPath
 
 A, B = OneEdge("a"), OneEdge("b")
@@ -36,9 +36,9 @@ A, B = OneEdge("a"), OneEdge("b")
     ],
 )
 def test_text_and_meaning(text: str, expected: object) -> None:
-    parsed = parse_path_query(text)
+    parsed = path_query(text)
     assert parsed.expression == expected
-    assert parse_path_query(render_path(parsed.expression)).expression == expected
+    assert path_query(render_path(parsed.expression)).expression == expected
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_text_and_meaning(text: str, expected: object) -> None:
 )
 def test_errors_have_a_caret(text: str, message: str, place: int) -> None:
     with pytest.raises(QueryError) as caught:
-        parse_path_query(text)
+        path_query(text)
     assert caught.value.code == "SYNTAX_ERROR"
     assert caught.value.message == message
     assert caught.value.span is not None
@@ -68,5 +68,5 @@ def test_errors_have_a_caret(text: str, message: str, place: int) -> None:
 
 def test_deep_nesting_is_an_error_of_ours() -> None:
     with pytest.raises(QueryError) as caught:
-        parse_path_query("(" * 60 + "a" + ")" * 60)
+        path_query("(" * 60 + "a" + ")" * 60)
     assert caught.value.code == "TOO_DEEP"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.path_strategies import NODES, expressions, graph_of, node_types, query, triples
 
-from ostinato.language.path_query import parse_path_query, render_path
+from ostinato.language.path_query import path_query, render_path
 from ostinato.query.path_query import PathExpression
 from ostinato.reference.paths import Hop, Walk, all_paths
 from ostinato.sharing.clock import VirtualClock
@@ -42,7 +42,7 @@ def walks(found: FoundPaths, graph: Graph, queries: int) -> list[set[Walk]]:
 
 @given(expressions)
 def test_parse_render(path: PathExpression) -> None:
-    assert parse_path_query(render_path(path)).expression == path
+    assert path_query(render_path(path)).expression == path
 
 
 @pytest.mark.kernel

@@ -21,10 +21,10 @@ MAX_TIMES = 1_000
 _SYMBOLS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 
-def parse_path_query(text: str, name: str = "", weight: float = 1.0) -> PathQuery:
+def path_query(text: str, name: str = "", weight: float = 1.0) -> PathQuery:
     """A whole path query.
 
-    >>> parse_path_query("written_by / ^written_by").expression
+    >>> path_query("written_by / ^written_by").expression
     EdgesInOrder(parts=(OneEdge(relation='written_by', inverse=False, node_types=frozenset()), \
 OneEdge(relation='written_by', inverse=True, node_types=frozenset())))
     """
@@ -154,7 +154,7 @@ def _inverted(path: PathExpression) -> PathExpression:
 def render_path(path: PathExpression) -> str:
     """The text that parses to the same expression.
 
-    >>> render_path(parse_path_query("( a|^b [P] ) {2,3} / .+").expression)
+    >>> render_path(path_query("( a|^b [P] ) {2,3} / .+").expression)
     '(a | ^b[P]){2,3} / .+'
     """
     match path:

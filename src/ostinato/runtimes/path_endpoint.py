@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ostinato.errors import EnvironmentFault, QueryError
-from ostinato.language.path_query import parse_path_query
+from ostinato.language.path_query import path_query
 from ostinato.query.path_query import PathQuery
 from ostinato.runtimes.paths import path_text
 from ostinato.techniques.path_queries.answering import FoundPath
@@ -58,7 +58,7 @@ class ChatEndpoint:
 
     def _proposal(self, line: str) -> PathQuery | None:
         try:
-            query = parse_path_query(line)
+            query = path_query(line)
         except QueryError:
             return None
         known = not self.relations or all(relation in self.relations for relation in query.relations())

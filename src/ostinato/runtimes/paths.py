@@ -27,7 +27,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.language.path_query import parse_path_query
+from ostinato.language.path_query import path_query
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
 from ostinato.runtimes.local import as_table
@@ -42,7 +42,7 @@ from ostinato.techniques.path_queries.selection import (
     BySelectivity,
     BySimilarity,
     Chooser,
-    path_scores,
+    Contributions,
 )
 from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 
@@ -235,7 +235,7 @@ def _query(value: Any, name: str) -> PathQuery:
         return replace(value, name=name) if name else value
     if not isinstance(value, str):
         raise QueryError("NOT_A_QUERY", f"expected the text of a path query, got {value.__class__.__name__}")
-    return parse_path_query(value, name)
+    return path_query(value, name)
 
 
 def _names(nodes: str | Sequence[str]) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> P
     similarity = options.similarity or TokenOverlap(graph)
     terms = WalkTerms(options.simple, options.max_hops, _ends(graph, options.end), options.budget)
     found = walk.find(numbers, terms, SHEDDING[options.shedding](similarity))
-    scores = path_scores(walk, found, similarity)
+    scores = Contributions(walk, similarity).of(found.store, found.path, found.query)
     unknown = [name for name, number in zip(starts, numbers, strict=True) if number < 0]
     table = found_table(walk, found, scores, options.limit)
     return PathsResult(table, found.report, tuple(dict.fromkeys([*unknown, *_unknown(walk)])))

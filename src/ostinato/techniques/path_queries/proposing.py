@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.language.path_query import parse_path_query
+from ostinato.language.path_query import path_query
 from ostinato.query.path_query import PathQuery
 
 TOPIC = "<topic>"
@@ -106,4 +106,4 @@ class LearntProposer:
                 scores[path] += float(similarity[place]) ** 8 * count / paths.total()
         total = sum(scores.values()) or 1.0
         best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[: self.k]
-        return [parse_path_query(path, weight=score / total) for path, score in best]
+        return [path_query(path, weight=score / total) for path, score in best]

@@ -7,6 +7,8 @@ for, and what it would cost to walk them to their ends (`selection.py`). The bes
 from __future__ import annotations
 
 import copy
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -250,11 +252,13 @@ def _grown(column: NDArray, size: int) -> NDArray:  # type: ignore[type-arg]
 
 def _tables(automaton: PathAutomaton, graph: Graph, class_of_node: NDArray[np.int32], words: int) -> Tables:
     leads = (automaton.target != NOWHERE).any(axis=2)
-    at, symbols = [0], []
+    at, symbols, lead_to = [0], [], []
     for state in range(automaton.states):
         for direction in range(2):
-            found = np.flatnonzero(leads[state, direction::2]) * 2 + direction
-            symbols += found.tolist()
+            for symbol in (np.flatnonzero(leads[state, direction::2]) * 2 + direction).tolist():
+                symbols.append(symbol)
+                targets = {int(to) for to in automaton.target[state, symbol] if to != NOWHERE}
+                lead_to.append(functools.reduce(operator.or_, (automaton.reaches[to] for to in targets)))
             at.append(len(symbols))
     number = {name: i for i, name in enumerate(graph.relations)}
     names = automaton.symbols.names
@@ -262,6 +266,7 @@ def _tables(automaton: PathAutomaton, graph: Graph, class_of_node: NDArray[np.in
         target=np.ascontiguousarray(automaton.target),
         symbol_at=np.array(at, np.int64),
         symbols=np.array(symbols, np.int32),
+        symbol_reaches=_words(lead_to, words),
         relation_of_symbol=np.array([*(number.get(name, -1) for name in names), -1], np.int32),
         symbol_of_relation=graph.symbol_of_relation(automaton.symbols),
         class_of_node=class_of_node,

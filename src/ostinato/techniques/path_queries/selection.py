@@ -19,7 +19,7 @@ from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.techniques.path_queries.walking import NO_PARENT, Store, degrees
 
 if TYPE_CHECKING:
-    from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
+    from ostinato.techniques.path_queries.search import PathWalk
 
 WORK_OF_EDGE = 2.0
 """Looking at an edge and making a partial path of it."""
@@ -33,6 +33,24 @@ class Frontier:
     store: Store
     paths: NDArray[np.int64]
     hops_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A partial path and a query that it is kept for: one may be dropped for a query and kept for another.
+
+    What a path costs is shared out among its queries, by what each would cost alone.
+    """
+
+    path: NDArray[np.int64]
+    """The place in the frontier."""
+    query: NDArray[np.int64]
+    work: NDArray[np.float64]
+    made: NDArray[np.float64]
+    """Partial paths to come."""
+
+    def __len__(self) -> int:
+        return len(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +70,36 @@ class Chooser(abc.ABC):
 
 
 class ByCost(Chooser):
-    """Takes partial paths in some order, as long as what they would cost to the end is left."""
+    """Takes pairs of path and query in some order, as long as what they would cost to the end is left."""
 
     def __init__(self) -> None:
         self._costs: _Costs | None = None
 
     @abc.abstractmethod
-    def order(self, frontier: Frontier, cost: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Places in the frontier, best first."""
+    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
+        """Places among the pairs, best first."""
 
     def choose(self, frontier: Frontier, work_left: int, room: int | None) -> Kept:
         if self._costs is None:
             self._costs = _Costs(frontier.walk, frontier.hops_left)
-        cost, made = self._costs.of(frontier)
+        pairs = self._costs.of(frontier)
         masks = frontier.store.mask[frontier.paths].copy()
-        if cost.sum() <= work_left and (room is None or made.sum() <= room):
+        if pairs.work.sum() <= work_left and (room is None or pairs.made.sum() <= room):
             return Kept(masks, np.arange(len(masks)))
-        order = self.order(frontier, cost)
-        fits = np.cumsum(cost[order]) <= work_left
+        order = self.order(frontier, pairs)
+        fits = np.cumsum(pairs.work[order]) <= work_left
         if room is not None:
-            fits &= np.cumsum(made[order]) <= room
+            fits &= np.cumsum(pairs.made[order]) <= room
         fits[:1] = True  # the best is always tried; the kernel stops at the bound itself
-        masks[order[~fits]] = 0
-        return Kept(masks, order)
+        kept = order[fits]
+        masks[:] = 0
+        np.bitwise_or.at(
+            masks,
+            (pairs.path[kept], pairs.query[kept] // 64),
+            np.uint64(1) << (pairs.query[kept] % 64).astype(np.uint64),
+        )
+        paths, first = np.unique(pairs.path[kept], return_index=True)
+        return Kept(masks, paths[np.argsort(first, kind="stable")])
 
 
 class BySimilarity(ByCost):
@@ -84,60 +109,79 @@ class BySimilarity(ByCost):
         super().__init__()
         self._similarity = similarity
         self._per_cost = per_cost
-        self._worth: _Contributions | None = None
+        self._worth: Contributions | None = None
 
-    def order(self, frontier: Frontier, cost: NDArray[np.float64]) -> NDArray[np.int64]:
+    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
         if self._worth is None:
-            self._worth = _Contributions(frontier.walk, self._similarity or TokenOverlap(frontier.walk.graph))
-        worth = self._worth.of(frontier)
+            self._worth = Contributions(frontier.walk, self._similarity or TokenOverlap(frontier.walk.graph))
+        worth = self._worth.of(frontier.store, frontier.paths[pairs.path], pairs.query)
         if self._per_cost:
-            worth = worth / np.maximum(cost, 1.0)
-        return np.lexsort((cost, -worth))
+            worth = worth / np.maximum(pairs.work, 1.0)
+        return np.lexsort((pairs.work, -worth))
 
 
 class AtRandom(ByCost):
-    """Any partial paths: the paper's random state."""
+    """Any partial paths, for all of their queries: the paper's random state."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
         self._random = np.random.default_rng(seed)
 
-    def order(self, frontier: Frontier, cost: NDArray[np.float64]) -> NDArray[np.int64]:
-        return self._random.permutation(len(cost))
+    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
+        return np.argsort(self._random.permutation(len(frontier.paths))[pairs.path], kind="stable")
 
 
 class BySelectivity(ByCost):
     """Those with the fewest edges to come: the paper's selective state."""
 
-    def order(self, frontier: Frontier, cost: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.argsort(cost, kind="stable")
+    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
+        return np.argsort(pairs.work, kind="stable")
 
 
 class _Costs:
     """What it takes to walk a partial path to its ends, from the degree of its last node and the averages behind it."""
 
     def __init__(self, walk: PathWalk, hops: int) -> None:
+        automaton, queries = walk.automaton, len(walk.queries)
         degree = _mean_degrees(walk)
-        target = walk.automaton.target.max(axis=2)  # classes of nodes lead to similar states
-        self.work = np.zeros((hops + 1, walk.automaton.states))
-        self.made = np.zeros((hops + 1, walk.automaton.states))
+        target = automaton.target.max(axis=2)  # the states behind other classes of nodes are like it
+        reach = np.array([[bits >> q & 1 for q in range(queries)] for bits in automaton.reaches], np.bool_)
+        moves = [(symbols := np.flatnonzero(row != NOWHERE), row[symbols]) for row in target]
+        self.degree = np.array([degree[symbols].sum() for symbols, _ in moves])
+        self.work = np.zeros((hops + 1, automaton.states, queries + 1))
+        """[hops left, state, query]; the last of the queries is all of them together."""
+        self.made = np.zeros_like(self.work)
         for left in range(1, hops + 1):
-            for state in range(walk.automaton.states):
-                symbols = np.flatnonzero(target[state] != NOWHERE)
-                each = degree[symbols]
-                after = target[state, symbols]
-                self.work[left, state] = (each * (WORK_OF_EDGE + self.work[left - 1, after])).sum()
-                self.made[left, state] = (each * (1.0 + self.made[left - 1, after])).sum()
-        self.degree = np.array([degree[np.flatnonzero(target[q] != NOWHERE)].sum() for q in range(len(target))])
+            for state, (symbols, after) in enumerate(moves):
+                each = degree[symbols][:, None] * np.concatenate((reach[after], np.ones((len(after), 1))), axis=1)
+                self.work[left, state] = (each * (WORK_OF_EDGE + self.work[left - 1, after])).sum(axis=0)
+                self.made[left, state] = (each * (1.0 + self.made[left - 1, after])).sum(axis=0)
 
-    def of(self, frontier: Frontier) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(work, partial paths) of each."""
-        walk, paths = frontier.walk, frontier.paths
+    def of(self, frontier: Frontier) -> Pairs:
+        """All pairs of the frontier."""
+        walk, paths, left = frontier.walk, frontier.paths, frontier.hops_left
         edges = np.zeros(len(paths), np.int64)
         degrees(walk.graph.forwards, walk.graph.backwards, walk.tables, frontier.store, paths, edges)
         state = frontier.store.state[paths]
         share = edges / np.maximum(self.degree[state], 1e-9)
-        return share * self.work[frontier.hops_left, state], share * self.made[frontier.hops_left, state]
+        path, query = _set_bits(frontier.store.mask[paths], len(walk.queries))
+        alone = self.work[left, state[path], query]
+        together = np.bincount(path, alone, minlength=len(paths))
+        part = alone / np.maximum(together[path], 1e-9)
+        whole = state[path], np.full(len(path), len(walk.queries))
+        return Pairs(
+            path,
+            query,
+            share[path] * part * np.minimum(self.work[left][whole], together[path]),
+            share[path] * part * self.made[left][whole],
+        )
+
+
+def _set_bits(words: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(row, bit) of all bits that are set, row by row."""
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little", count=count)
+    row, bit = np.nonzero(bits)
+    return row, bit
 
 
 def _mean_degrees(walk: PathWalk) -> NDArray[np.float64]:
@@ -155,36 +199,32 @@ def _mean_degrees(walk: PathWalk) -> NDArray[np.float64]:
     return found
 
 
-class _Contributions:
+class Contributions:
     """Similarity is asked once for each sequence of relations and query, however many paths have it."""
 
     def __init__(self, walk: PathWalk, similarity: Similarity) -> None:
         self.walk, self.similarity = walk, similarity
         self.words: list[tuple[str, ...]] = [()]
         self.number: dict[tuple[int, int], int] = {}
-        self.worth: dict[tuple[int, int], float] = {}
 
-    def of(self, frontier: Frontier) -> NDArray[np.float64]:
-        """Of partial paths: for all queries that they are kept for."""
-        masks = frontier.store.mask[frontier.paths]
-        classes = self.classes(frontier.store, frontier.paths)
-        keys = np.concatenate((classes[:, None].astype(np.uint64), masks), axis=1)
-        different, place = np.unique(keys, axis=0, return_inverse=True)
-        values = np.array([self._of_mask(int(key[0]), key[1:]) for key in different])
-        return np.asarray(values[place.reshape(-1)])
+    def of(self, store: Store, paths: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Of each path for the query beside it: its weight times how much the path is like it."""
+        pairs, place = np.unique(np.stack((self._classes(store, paths), queries), axis=1), axis=0, return_inverse=True)
+        values = [self._of_query(self.words[path_class], query) for path_class, query in pairs.tolist()]
+        return np.array(values, np.float64)[place.reshape(-1)]
 
-    def classes(self, store: Store, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _classes(self, store: Store, paths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Equal numbers for paths of the same relations, in `words`."""
-        if not len(paths):
-            return np.zeros(0, np.int64)
+        found = np.zeros(len(paths), np.int64)
         parent = store.parent[paths]
         inner = parent != NO_PARENT
-        found = np.zeros(len(paths), np.int64)
+        if not inner.any():
+            return found
         before, place = np.unique(parent[inner], return_inverse=True)
-        keys = np.stack((self.classes(store, before)[place], store.edge[paths[inner]].astype(np.int64)), axis=1)
+        keys = np.stack((self._classes(store, before)[place], store.edge[paths[inner]].astype(np.int64)), axis=1)
         different, at = np.unique(keys, axis=0, return_inverse=True)
-        numbers = np.array([self._class(int(head), int(edge)) for head, edge in different], np.int64)
-        found[inner] = numbers[at.reshape(-1)] if len(different) else 0
+        numbers = np.array([self._class(head, edge) for head, edge in different.tolist()], np.int64)
+        found[inner] = numbers[at.reshape(-1)]
         return found
 
     def _class(self, before: int, edge: int) -> int:
@@ -194,23 +234,7 @@ class _Contributions:
             self.words.append((*self.words[before], relation))
         return self.number[before, edge]
 
-    def _of_mask(self, path_class: int, mask: NDArray[np.uint64]) -> float:
-        bits = sum(int(word) << 64 * i for i, word in enumerate(mask))
-        return sum(self.of_query(path_class, q) for q in range(len(self.walk.queries)) if bits >> q & 1)
-
-    def of_query(self, path_class: int, query: int) -> float:
+    def _of_query(self, relations: tuple[str, ...], query: int) -> float:
         """A start is like every query."""
-        key = (path_class, query)
-        if key not in self.worth:
-            relations, asked = self.words[path_class], self.walk.queries[query]
-            self.worth[key] = asked.weight * (self.similarity(relations, asked) if relations else 1.0)
-        return self.worth[key]
-
-
-def path_scores(walk: PathWalk, found: FoundPaths, similarity: Similarity) -> NDArray[np.float64]:
-    """What each path found is worth: the weight of its query times how much it is like it."""
-    worth = _Contributions(walk, similarity)
-    classes = worth.classes(found.store, found.path)
-    pairs, place = np.unique(np.stack((classes, found.query), axis=1), axis=0, return_inverse=True)
-    values = [worth.of_query(int(path_class), int(query)) for path_class, query in pairs]
-    return np.array(values, np.float64)[place.reshape(-1)]
+        asked = self.walk.queries[query]
+        return asked.weight * (self.similarity(relations, asked) if relations else 1.0)

@@ -58,4 +58,4 @@ class TokenOverlap:
         )
         size = math.hypot(*path.values()) * math.hypot(*wanted.values())
         shared = math.fsum(value * wanted.get(token, 0.0) for token, value in path.items())
-        return min(1.0, shared / size) if size else 0.0
+        return round(min(1.0, shared / size), 12) if size else 0.0  # so that equal is equal

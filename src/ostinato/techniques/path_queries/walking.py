@@ -38,6 +38,8 @@ class Tables(NamedTuple):
     symbol_at: NDArray[np.int64]
     """[2 * state + direction]: where the symbols start that lead anywhere; the last is that of other relations."""
     symbols: NDArray[np.int32]
+    symbol_reaches: NDArray[np.uint64]
+    """[place in symbols, word]: the queries that a symbol can lead to."""
     relation_of_symbol: NDArray[np.int32]
     """-1 for other relations, and for a name that the graph doesn't have."""
     symbol_of_relation: NDArray[np.int32]
@@ -102,7 +104,7 @@ def _extend_one(path, edges, direction, tables, store, terms, made, progress):  
         return _extend_by(path, edges, direction, tables, store, terms, made, progress, low, high)
     for place in range(first, last):
         relation = tables.relation_of_symbol[tables.symbols[place] // 2]
-        if relation < 0:
+        if relation < 0 or not _wanted(store.mask[path], tables.symbol_reaches[place]):
             continue
         begin = _first_edge(edges.relation, low, high, relation)
         end = _first_edge(edges.relation, begin, high, relation + 1)
@@ -126,10 +128,7 @@ def _extend_by(path, edges, direction, tables, store, terms, made, progress, beg
         target = tables.target[state, symbol, tables.class_of_node[to]]
         if target < 0 or (terms.simple and _has_node(store, path, to)):
             continue
-        kept = False
-        for word in range(words):
-            kept |= (store.mask[path, word] & tables.reaches[target, word]) != 0
-        if not kept:
+        if not _wanted(store.mask[path], tables.reaches[target]):
             continue
         if made == len(store.state):
             if not terms.last_room:
@@ -143,6 +142,14 @@ def _extend_by(path, edges, direction, tables, store, terms, made, progress, beg
         made += 1
         progress.work[0] += 1
     return made
+
+
+@inline_kernel
+def _wanted(mask, reaches):  # type: ignore[no-untyped-def]
+    wanted = False
+    for word in range(len(mask)):
+        wanted |= mask[word] & reaches[word] != 0
+    return wanted
 
 
 @inline_kernel
@@ -182,7 +189,7 @@ def degrees(graph_out, graph_in, tables, store, paths, result):  # type: ignore[
                 continue
             for place in range(first, last):
                 relation = tables.relation_of_symbol[tables.symbols[place] // 2]
-                if relation >= 0:
+                if relation >= 0 and _wanted(store.mask[paths[i]], tables.symbol_reaches[place]):
                     begin = _first_edge(edges.relation, low, high, relation)
                     found += _first_edge(edges.relation, begin, high, relation + 1) - begin
         result[i] = found

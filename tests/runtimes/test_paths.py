@@ -1,0 +1,145 @@
+"""`ost.paths` in process: what goes in, what comes out, bounds, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+
+FILMS = pa.table(
+    {
+        "head": ["Alila", "Kedma", "Kadosh", "Alila", "Kadosh", "Kadosh"],
+        "relation": ["written_by", "written_by", "written_by", "has_genre", "has_genre", "has_genre"],
+        "tail": ["Amos Gitai", "Amos Gitai", "Amos Gitai", "Drama", "Drama", "Drama"],
+    }
+)
+HUB = pa.table({"head": ["hub"] * 1_000_000, "relation": ["to"] * 1_000_000, "tail": np.arange(1_000_000).astype(str)})
+
+
+def lines(found: Any) -> list[str]:
+    return list(found.facts().splitlines())
+
+
+def test_paths_are_ranked_and_told_apart() -> None:
+    found = ost.paths(FILMS, {"same writer": "written_by / ^written_by", "genre": "has_genre"}, start="Alila")
+    assert found.table.column_names == ["query", "start", "nodes", "relations", "end", "score"]
+    assert found.table["query"].to_pylist() == ["genre", "same writer", "same writer", "same writer"]
+    assert found.answers() == ["Drama", "Alila", "Kadosh", "Kedma"]
+    assert found.report.complete
+    assert lines(found)[0] == "Alila -[has_genre]-> Drama"
+
+
+def test_a_fact_that_stands_there_twice_is_one() -> None:
+    assert ost.paths(FILMS, "has_genre", start="Kadosh").table.num_rows == 1
+
+
+def test_simple_limit_and_end() -> None:
+    query = "written_by / ^written_by"
+    assert ost.paths(FILMS, query, start="Alila", simple=True).answers() == ["Kadosh", "Kedma"]
+    assert ost.paths(FILMS, query, start=["Alila", "Kedma"], limit=1).table["start"].to_pylist() == ["Alila", "Kedma"]
+    assert ost.paths(FILMS, query, start="Alila", end="Kedma").answers() == ["Kedma"]
+    assert ost.paths(FILMS, query, start="Alila", end=[]).answers() == []
+
+
+def test_a_path_without_an_edge() -> None:
+    found = ost.paths(FILMS, "written_by?", start="Alila")
+    assert [row["nodes"] for row in found.table.to_pylist()] == [["Alila"], ["Alila", "Amos Gitai"]]
+    assert lines(found) == ["Alila -[written_by]-> Amos Gitai"]
+
+
+def test_cycles_end_at_max_hops_and_say_so() -> None:
+    loop = pa.table({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["b", "a"]})
+    found = ost.paths(loop, "r*", start="a", max_hops=4)
+    assert found.table.num_rows == 5
+    assert not found.report.complete
+    assert found.report.too_long == 1
+    assert ost.paths(loop, "r*", start="a", simple=True).report.complete
+    itself = pa.table({"head": ["a"], "relation": ["r"], "tail": ["a"]})
+    assert ost.paths(itself, "r / ^r", start="a").table.num_rows == 1
+    assert ost.paths(itself, "r", start="a", simple=True).table.num_rows == 0
+
+
+def test_what_the_graph_does_not_have() -> None:
+    found = ost.paths(FILMS, ["produced_by / written_by", "written_by[Person]"], start=["Alila", "Nobody"])
+    assert found.table.num_rows == 0
+    assert found.unknown == ("Nobody", "produced_by", "Person")
+
+
+def test_node_types() -> None:
+    types = pa.table({"node": ["Amos Gitai", "Drama", "Amos Gitai"], "type": ["Person", "Genre", "Director"]})
+    found = ost.paths(FILMS, ".[Person] / ^.", start="Alila", node_types=types, simple=True)
+    assert found.answers() == ["Kadosh", "Kedma"]
+    assert ost.paths(FILMS, ".[Genre|Person]", start="Alila", node_types=types).answers() == ["Amos Gitai", "Drama"]
+
+
+def test_rows_with_null_are_no_facts() -> None:
+    graph = ost.graph(pa.table({"head": ["a", None], "relation": ["r", "r"], "tail": ["b", "c"]}))
+    assert graph.skipped == 1
+    assert len(graph.nodes) == 2
+
+
+def test_an_empty_graph() -> None:
+    empty = pa.schema([("head", pa.string()), ("relation", pa.string()), ("tail", pa.string())]).empty_table()
+    assert ost.paths(empty, "r*", start="a").table.num_rows == 0
+
+
+def test_a_hub_with_a_million_neighbours_is_bounded() -> None:
+    clock = ost.VirtualClock(ns_per_visit=10)
+    found = ost.paths(ost.graph(HUB), "to", start="hub", latency_bound="100 us", clock=clock)
+    assert 0 < found.table.num_rows <= 10_000
+    assert found.report.work <= 10_000
+    assert found.report.cut_edges + found.report.work // 2 == 1_000_000
+    small = ost.paths(ost.graph(HUB), "to", start="hub", memory_bound="28 KB", limit=10)
+    assert small.report.kept_bytes <= 28_000
+    assert small.table.num_rows == 10
+    assert not small.report.complete
+
+
+def test_the_better_query_survives_a_bound() -> None:
+    heads = [*["s"] * 100, *[f"m{i}" for i in range(100)], *["s"] * 10]
+    relations = [*["wide"] * 100, *["on"] * 100, *["narrow"] * 10]
+    tails = [*[f"m{i}" for i in range(100)], *[f"e{i}" for i in range(100)], *[f"n{i}" for i in range(10)]]
+    graph = ost.graph(pa.table({"head": heads, "relation": relations, "tail": tails}))
+    queries = [
+        ost.path_query("wide / on", name="worse", weight=0.1),
+        ost.path_query("narrow", name="better", weight=1.0),
+        ost.path_query("narrow / on", name="other", weight=1.0),
+    ]
+    clock = ost.VirtualClock(ns_per_visit=1)
+    whole = ost.paths(graph, queries, start="s", clock=clock)
+    found = ost.paths(graph, queries, start="s", latency_bound="300 ns", clock=clock)
+    assert whole.table.num_rows == 110
+    assert found.table["query"].to_pylist().count("better") == 10
+    assert not found.report.complete
+    assert found.report.given_up[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"latency_bound": "0 ms"}, "INVALID_BOUND"),
+        ({"latency_bound": 0.5}, "INVALID_BOUND"),
+        ({"memory_bound": "much"}, "INVALID_BOUND"),
+        ({"max_hops": -1}, "INVALID_OPTION"),
+        ({"limit": 0}, "INVALID_OPTION"),
+        ({"shedding": "sharpp"}, "INVALID_OPTION"),
+        ({"columns": ("subject", "relation", "tail")}, "UNKNOWN_COLUMN"),
+        ({"queries": []}, "INVALID_OPTION"),
+        ({"queries": [7]}, "NOT_A_QUERY"),
+        ({"queries": "written_by /"}, "SYNTAX_ERROR"),
+    ],
+)
+def test_bad_input(changes: dict[str, Any], code: str) -> None:
+    arguments = {"queries": "written_by", "start": "Alila", **changes}
+    with pytest.raises(ost.QueryError) as caught:
+        ost.paths(FILMS, **arguments)
+    assert caught.value.code == code
+
+
+def test_a_similarity_of_ones_own() -> None:
+    found = ost.paths(FILMS, ["written_by", "has_genre"], start="Alila", similarity=lambda path, query: len(path[0]))
+    assert found.table["score"].to_pylist() == [10.0, 9.0]
