@@ -26,7 +26,7 @@ Alila -[written_by]-> Amos Gitai <-[written_by]- Kadosh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.query.path_query import PathExpression, PathQuery
 from ostinato.runtimes.paths import PathOptions, PathsResult, path_options, walk_paths
-from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers, FoundPath
+from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers
 from ostinato.techniques.path_queries.found_table import SCHEMA
 from ostinato.techniques.path_queries.graph import Graph
 from ostinato.techniques.path_queries.proposing import LearntProposer, Proposer
@@ -89,7 +89,7 @@ class GraphQuestions:
         if not queries:
             return Reply(question, topic, (), None, ())
         found = walk_paths(self._walk(queries), (topic,), self.options)
-        answers = self.answerer.answer(question, topic, list(_rows(found.table)))
+        answers = self.answerer.answer(question, topic, found.table)
         return Reply(question, topic, queries, found, tuple(answers))
 
     def _walk(self, queries: Sequence[PathQuery]) -> PathWalk:
@@ -124,12 +124,6 @@ class GraphQuestions:
         for field in REPLIES:
             table = table.append_column(field, pa.array([reply[field.name] for reply in replies], field.type))
         return table
-
-
-def _rows(table: pa.Table) -> Iterator[FoundPath]:
-    columns = (table[name].to_pylist() for name in ("query", "nodes", "relations", "score"))
-    for query, nodes, relations, score in zip(*columns, strict=True):
-        yield FoundPath(query, tuple(nodes), tuple(relations), score)
 
 
 def _shown(reply: Reply | None) -> dict[str, Any]:

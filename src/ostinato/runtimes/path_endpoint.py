@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+
 from ostinato.errors import EnvironmentFault, QueryError
 from ostinato.language.path_query import path_query
 from ostinato.query.path_query import PathQuery
-from ostinato.runtimes.paths import path_text
-from ostinato.techniques.path_queries.answering import FoundPath
+from ostinato.runtimes.paths import facts_of
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 _MOST_BYTES = 1 << 24
@@ -64,11 +65,11 @@ class ChatEndpoint:
         known = not self.relations or all(relation in self.relations for relation in query.relations())
         return query if known else None
 
-    def answer(self, question: str, topic: str, paths: Sequence[FoundPath]) -> list[str]:
-        facts = list(dict.fromkeys(path_text(path.nodes, path.relations) for path in paths if path.relations))
+    def answer(self, question: str, topic: str, paths: pa.Table) -> list[str]:
+        facts = facts_of(paths, self.most_facts)
         if not facts:
             return []
-        text = self._ask(ANSWER.format(facts="\n".join(facts[: self.most_facts]), question=question))
+        text = self._ask(ANSWER.format(facts="\n".join(facts), question=question))
         return list(dict.fromkeys(_lines(text)))
 
     def _ask(self, prompt: str) -> str:

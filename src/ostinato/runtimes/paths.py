@@ -18,6 +18,7 @@ Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -91,13 +92,22 @@ class PathsResult:
 
     def facts(self, limit: int | None = None) -> str:
         """The paths as lines of text, each once: ready for a prompt."""
-        rows = zip(self.table["nodes"].to_pylist(), self.table["relations"].to_pylist(), strict=True)
-        lines = dict.fromkeys(path_text(nodes, relations) for nodes, relations in rows if relations)
-        return "\n".join(list(lines)[:limit])
+        return "\n".join(facts_of(self.table, limit))
 
     def answers(self) -> list[str]:
         """Where the paths end, the best first, each once."""
         return list(dict.fromkeys(self.table["end"].to_pylist()))
+
+
+def facts_of(table: pa.Table, limit: int | None = None) -> list[str]:
+    """The first paths of a table as lines, each once; one without an edge says nothing."""
+    lines: dict[str, None] = {}
+    for nodes, relations in zip(table["nodes"], table["relations"], strict=True):
+        if limit is not None and len(lines) >= limit:
+            break
+        if len(relations):
+            lines[path_text(nodes.as_py(), relations.as_py())] = None
+    return list(lines)
 
 
 def path_text(nodes: Sequence[str], relations: Sequence[str]) -> str:
@@ -246,13 +256,18 @@ def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> P
     """One walk from some nodes, as a table."""
     graph = walk.graph
     numbers = graph.numbers(starts)
-    similarity = options.similarity or TokenOverlap(graph)
+    similarity = options.similarity or _overlap(graph)
     terms = WalkTerms(options.simple, options.max_hops, _ends(graph, options.end), options.budget)
     found = walk.find(numbers, terms, SHEDDING[options.shedding](similarity))
     scores = Contributions(walk, similarity).of(found.store, found.path, found.query)
     unknown = [name for name, number in zip(starts, numbers, strict=True) if number < 0]
     table = found_table(walk, found, scores, options.limit)
     return PathsResult(table, found.report, tuple(dict.fromkeys([*unknown, *_unknown(walk)])))
+
+
+@functools.lru_cache(maxsize=16)
+def _overlap(graph: Graph) -> TokenOverlap:
+    return TokenOverlap(graph)
 
 
 def _ends(graph: Graph, end: tuple[str, ...] | None) -> NDArray[np.bool_] | None:

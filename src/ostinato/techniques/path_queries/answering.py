@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-
-class FoundPath(NamedTuple):
-    """One row of the table of paths."""
-
-    query: str
-    nodes: tuple[str, ...]
-    relations: tuple[str, ...]
-    score: float
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 class Answerer(Protocol):
-    def answer(self, question: str, topic: str, paths: Sequence[FoundPath]) -> list[str]:
-        """The answers, the best first."""
+    def answer(self, question: str, topic: str, paths: pa.Table) -> list[str]:
+        """The answers, the best first. `paths` has the columns of `found_table.SCHEMA`, the best path first."""
         ...
 
 
 class BestPathAnswers:
-    """The ends of the paths with the highest score, but for the topic itself."""
+    """The ends of the paths with the highest score; the topic itself is no answer."""
 
-    def answer(self, question: str, topic: str, paths: Sequence[FoundPath]) -> list[str]:
-        ends = [(path.score, path.nodes[-1]) for path in paths if topic not in path.nodes[1:]]
-        if not ends:
-            return []
-        best = max(score for score, _ in ends)
-        return list(dict.fromkeys(node for score, node in ends if score == best))
+    def answer(self, question: str, topic: str, paths: pa.Table) -> list[str]:
+        elsewhere = paths.filter(pc.not_equal(paths["end"], topic))
+        best = elsewhere.filter(pc.equal(elsewhere["score"], pc.max(elsewhere["score"])))
+        found: list[str] = pc.unique(best["end"]).to_pylist()
+        return found

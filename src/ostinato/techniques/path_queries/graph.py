@@ -26,7 +26,7 @@ class Edges(NamedTuple):
     node: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graph:
     """Nodes and relations by number; names in order of the alphabet, so that numbers compare as names do."""
 
@@ -46,8 +46,11 @@ class Graph:
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.int64]:
         """The nodes of these names; -1 for a name that no node has."""
-        found = pc.index_in(pa.array(names, pa.string()), value_set=self.nodes)
-        return np.asarray(found.fill_null(-1), np.int64)
+        return np.array([self._number.get(name, -1) for name in names], np.int64)
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.nodes.to_pylist())}
 
     def symbol_of_relation(self, symbols: Symbols) -> NDArray[np.int32]:
         """For each relation its place among those that queries name; the one behind them for all others."""

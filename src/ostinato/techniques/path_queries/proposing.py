@@ -6,10 +6,12 @@ questions about different things look alike; the paths of the most similar examp
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -52,6 +54,11 @@ def _features(text: str) -> list[str]:
     """Words, and pairs of neighbours: the order of words tells 'directed by the writer' from the opposite."""
     words = ["<start>", *text.split(), "<end>"]
     return [*words[1:-1], *(f"{one} {other}" for one, other in pairwise(words))]
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(path: str) -> PathQuery:
+    return path_query(path)
 
 
 class LearntProposer:
@@ -106,4 +113,4 @@ class LearntProposer:
                 scores[path] += float(similarity[place]) ** 8 * count / paths.total()
         total = sum(scores.values()) or 1.0
         best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[: self.k]
-        return [path_query(path, weight=score / total) for path, score in best]
+        return [replace(_parsed(path), weight=score / total) for path, score in best]

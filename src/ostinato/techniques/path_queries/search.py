@@ -19,7 +19,7 @@ from ostinato.automaton.path_automaton import NOWHERE, START, PathAutomaton, bui
 from ostinato.query.path_query import PathQuery
 from ostinato.techniques.path_queries.budget import NO_BUDGET, Budget, Meter
 from ostinato.techniques.path_queries.graph import Graph
-from ostinato.techniques.path_queries.selection import Chooser, Frontier
+from ostinato.techniques.path_queries.selection import Chooser, Costs, Frontier
 from ostinato.techniques.path_queries.walking import NO_PARENT, Progress, Store, Tables, Terms, extend
 
 BYTES_OF_PATH = 20
@@ -92,6 +92,13 @@ class PathWalk:
         self.words = max(1, -(-len(self.queries) // 64))
         self.tables = _tables(self.automaton, graph, class_of_node, self.words)
         self.accepts = _words(self.automaton.accepts, self.words)
+        self._costs: dict[int, Costs] = {}
+
+    def costs(self, hops: int) -> Costs:
+        """What paths cost with so many edges to come at most; worked out once, for all copies of this walk."""
+        if hops not in self._costs:
+            self._costs[hops] = Costs(self, hops)
+        return self._costs[hops]
 
     def with_weights(self, weights: Sequence[float]) -> PathWalk:
         """The same walk for queries that are worth something else."""

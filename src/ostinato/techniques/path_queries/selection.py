@@ -72,17 +72,12 @@ class Chooser(abc.ABC):
 class ByCost(Chooser):
     """Takes pairs of path and query in some order, as long as what they would cost to the end is left."""
 
-    def __init__(self) -> None:
-        self._costs: _Costs | None = None
-
     @abc.abstractmethod
     def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
         """Places among the pairs, best first."""
 
     def choose(self, frontier: Frontier, work_left: int, room: int | None) -> Kept:
-        if self._costs is None:
-            self._costs = _Costs(frontier.walk, frontier.hops_left)
-        pairs = self._costs.of(frontier)
+        pairs = frontier.walk.costs(frontier.hops_left).of(frontier)
         masks = frontier.store.mask[frontier.paths].copy()
         if pairs.work.sum() <= work_left and (room is None or pairs.made.sum() <= room):
             return Kept(masks, np.arange(len(masks)))
@@ -106,7 +101,6 @@ class BySimilarity(ByCost):
     """The rule of this module; `per_cost` takes contribution for each unit of cost instead of contribution alone."""
 
     def __init__(self, similarity: Similarity | None = None, *, per_cost: bool = False) -> None:
-        super().__init__()
         self._similarity = similarity
         self._per_cost = per_cost
         self._worth: Contributions | None = None
@@ -124,7 +118,6 @@ class AtRandom(ByCost):
     """Any partial paths, for all of their queries: the paper's random state."""
 
     def __init__(self, seed: int = 0) -> None:
-        super().__init__()
         self._random = np.random.default_rng(seed)
 
     def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
@@ -138,7 +131,7 @@ class BySelectivity(ByCost):
         return np.argsort(pairs.work, kind="stable")
 
 
-class _Costs:
+class Costs:
     """What it takes to walk a partial path to its ends, from the degree of its last node and the averages behind it."""
 
     def __init__(self, walk: PathWalk, hops: int) -> None:
