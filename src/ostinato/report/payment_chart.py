@@ -7,7 +7,7 @@ from html import escape
 
 from ostinato.report.price_chart import Excerpt, Size
 from ostinato.report.stories import Story
-from ostinato.report.svg import Scale, element, text
+from ostinato.results.svg import Scale, element, text
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 14.0, 30.0, 26.0
 _LOWEST = 0.3

@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 
 from ostinato.report.stories import Story
-from ostinato.report.svg import Scale, area_path, element, line_path, round_ticks, text
+from ostinato.results.svg import Scale, area_path, element, line_path, round_ticks, text
 
 
 @dataclass(frozen=True, slots=True)

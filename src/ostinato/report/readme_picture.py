@@ -12,7 +12,7 @@ from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
 from ostinato.report.price_chart import Size, price_chart
 from ostinato.report.sample_events import make_trades
 from ostinato.report.stories import HEAD_AND_SHOULDERS, Story
-from ostinato.report.svg import element, text
+from ostinato.results.svg import element, text
 from ostinato.runtimes.local import match_table
 
 _SIZE = Size(880, 300, 4, 6)

@@ -1,0 +1,143 @@
+"""Paths -> one self-contained SVG: the part of the graph that they walk, by distance from the start.
+
+It carries its own light ground, so it reads on a white and on a dark page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from ostinato.results.svg import element, text
+
+_COLUMN, _ROW, _MARGIN, _HEAD, _BOX, _HALF = 230.0, 34.0, 24.0, 64.0, 150.0, 12.0
+_LETTERS = 22
+_COLOURS = ("#2171b5", "#b4550a", "#2e7d32", "#7b3fa0", "#a1273b", "#00797a", "#7a6a00", "#5b6773")
+MOST_NODES = 150
+_STYLE = """
+.ost-paths text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;fill:#1d2733;font-size:11.5px}
+.ost-paths .title{font-size:15px;font-weight:600}
+.ost-paths .quiet{fill:#5b6773}
+.ost-paths .sheet{fill:#fff;stroke:#d5dbe2}
+.ost-paths .node{fill:#f6f8fa;stroke:#9aa5b1}
+.ost-paths .start{fill:#fdf3e3;stroke:#b4550a}
+.ost-paths .end{fill:#e8f1fa;stroke:#2171b5}
+.ost-paths .edge{fill:none;stroke-width:1.4;opacity:.75}
+.ost-paths .relation{font-size:10px;fill:#5b6773}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPath:
+    """One path; the best come first."""
+
+    query: str
+    nodes: Sequence[str]
+    relations: Sequence[str]
+
+
+def draw_paths(paths: Sequence[ShownPath]) -> str:
+    """The nodes of the paths in columns by distance, as many as fit; how many don't is said."""
+    shown, left_out = _fitting(paths)
+    columns = _columns(shown)
+    place = {
+        (hop, node): (_MARGIN + hop * _COLUMN, _HEAD + row * _ROW + _HALF)
+        for hop, nodes in enumerate(columns)
+        for row, node in enumerate(nodes)
+    }
+    queries = list(dict.fromkeys(path.query for path in paths))
+    width = 2 * _MARGIN + max(0, len(columns) - 1) * _COLUMN + _BOX
+    height = _HEAD + max((len(nodes) for nodes in columns), default=1) * _ROW + _MARGIN + 16.0 * len(queries)
+    words = f"{len(paths):,} paths" + (f", {left_out:,} not drawn" if left_out else "")
+    parts = [
+        element("style", _STYLE),
+        element("rect", class_="sheet", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=8),
+        text("Paths found", _MARGIN, 26.0, class_="title"),
+        text(words, _MARGIN, 44.0, class_="quiet"),
+        *_edges(shown, place, queries),
+        *_nodes(shown, place),
+        *_legend(queries, height),
+    ]
+    return element(
+        "svg",
+        "".join(parts),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="ost-paths",
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=f"{width:.0f}",
+        role="img",
+        aria_label=words,
+    )
+
+
+def page(svg: str) -> str:
+    """The picture as a page of its own."""
+    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Paths</title><body>{svg}</body></html>'
+
+
+Places = dict[tuple[int, str], tuple[float, float]]
+
+
+def _fitting(paths: Sequence[ShownPath]) -> tuple[list[ShownPath], int]:
+    """The first paths whose nodes there is room for, and how many are left out."""
+    seen: set[tuple[int, str]] = set()
+    shown = []
+    for path in paths:
+        here = set(enumerate(path.nodes))
+        if len(seen | here) > MOST_NODES:
+            break
+        seen |= here
+        shown.append(path)
+    return shown, len(paths) - len(shown)
+
+
+def _columns(paths: Sequence[ShownPath]) -> list[list[str]]:
+    """For each distance its nodes, in the order in which paths bring them."""
+    columns: list[dict[str, None]] = []
+    for path in paths:
+        for hop, node in enumerate(path.nodes):
+            if hop == len(columns):
+                columns.append({})
+            columns[hop][node] = None
+    return [list(nodes) for nodes in columns]
+
+
+def _edges(paths: Sequence[ShownPath], place: Places, queries: Sequence[str]) -> list[str]:
+    parts = {}
+    for path in paths:
+        colour = _COLOURS[queries.index(path.query) % len(_COLOURS)]
+        for hop, relation in enumerate(path.relations):
+            (x1, y1), (x2, y2) = place[hop, path.nodes[hop]], place[hop + 1, path.nodes[hop + 1]]
+            x1 += _BOX
+            middle = (x1 + x2) / 2
+            line = f"M{x1:.1f} {y1:.1f}C{middle:.1f} {y1:.1f} {middle:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+            title = element("title", escape(f"{path.nodes[hop]} {relation} {path.nodes[hop + 1]}"))
+            parts[line, colour] = element("path", title, class_="edge", d=line, stroke=colour)
+            arrow = f"← {relation[1:]}" if relation.startswith("^") else f"{relation} →"
+            parts[line, "words"] = text(_short(arrow, 14), x2 - 6, y2 - 4, class_="relation", style="text-anchor:end")
+    return list(parts.values())
+
+
+def _nodes(paths: Sequence[ShownPath], place: Places) -> list[str]:
+    ends = {(len(path.nodes) - 1, path.nodes[-1]) for path in paths}
+    parts = []
+    for (hop, node), (x, y) in place.items():
+        kind = "start" if hop == 0 else "end" if (hop, node) in ends else "node"
+        box = element("rect", class_=kind, x=x, y=y - _HALF, width=_BOX, height=2 * _HALF, rx=6)
+        parts.append(element("g", element("title", escape(node)) + box + text(_short(node), x + 8, y + 4)))
+    return parts
+
+
+def _legend(queries: Sequence[str], height: float) -> list[str]:
+    parts = []
+    for number, query in enumerate(queries):
+        y = height - 10 - 16.0 * (len(queries) - 1 - number)
+        colour = _COLOURS[number % len(_COLOURS)]
+        parts.append(element("rect", x=_MARGIN, y=y - 9, width=10, height=10, rx=2, fill=colour))
+        parts.append(text(_short(query, 60), _MARGIN + 16, y, class_="quiet"))
+    return parts
+
+
+def _short(words: str, letters: int = _LETTERS) -> str:
+    return words if len(words) <= letters else words[: letters - 1] + "…"
