@@ -14,9 +14,11 @@ from benchmarks.records import Record, table, this_machine, write_json
 
 EXPERIMENTS = {
     "match": "benchmarks.match.parts",
+    "paths": "benchmarks.paths.parts",
     "rip": "benchmarks.rip.parts",
     "trends": "benchmarks.trends.parts",
     "streaming": "benchmarks.streaming.parts",
+    "summary": "benchmarks.summary.parts",
 }
 """Where each benchmark lives: a module with EXPERIMENT. Loaded when asked for."""
 

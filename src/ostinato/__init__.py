@@ -27,13 +27,21 @@ if TYPE_CHECKING:
     from ostinato.explanation import Explanation, explain
     from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
-    from ostinato.runtimes.event_queries import EventsQuery, Workload, WorkloadResult, events
+    from ostinato.language.path_query import path_query
+    from ostinato.runtimes.event_queries import EventsQuery, events
+    from ostinato.runtimes.graph_questions import GraphQuestions, LearntProposer
     from ostinato.runtimes.local import match
+    from ostinato.runtimes.path_endpoint import ChatEndpoint
+    from ostinato.runtimes.paths import Graph, PathsResult, graph, paths
     from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
     from ostinato.runtimes.spark.stream_finish import finish
     from ostinato.runtimes.spark.stream_metrics import stream_metrics
     from ostinato.runtimes.spark.stream_state import state
+    from ostinato.runtimes.spark.summary_ask import ask, ask_all
+    from ostinato.runtimes.summaries import StreamSummary, SummaryAnswer, summary
+    from ostinato.runtimes.workloads import Workload, WorkloadResult
+    from ostinato.sharing.clock import VirtualClock
 
 __version__ = "0.1.0"
 
@@ -42,21 +50,35 @@ _HOMES = {
     "explain": "ostinato.explanation",
     "PatternQuery": "ostinato.language.fluent",
     "pattern": "ostinato.language.fluent",
+    "path_query": "ostinato.language.path_query",
     "absent": "ostinato.language.event_fluent",
     "any_of": "ostinato.language.event_fluent",
     "both": "ostinato.language.event_fluent",
     "repeated": "ostinato.language.event_fluent",
     "seq": "ostinato.language.event_fluent",
     "EventsQuery": "ostinato.runtimes.event_queries",
-    "Workload": "ostinato.runtimes.event_queries",
-    "WorkloadResult": "ostinato.runtimes.event_queries",
+    "VirtualClock": "ostinato.sharing.clock",
+    "Workload": "ostinato.runtimes.workloads",
+    "WorkloadResult": "ostinato.runtimes.workloads",
     "events": "ostinato.runtimes.event_queries",
     "match": "ostinato.runtimes.local",
     "match_recognize": "ostinato.runtimes.spark.clause",
+    "Graph": "ostinato.runtimes.paths",
+    "PathsResult": "ostinato.runtimes.paths",
+    "ChatEndpoint": "ostinato.runtimes.path_endpoint",
+    "GraphQuestions": "ostinato.runtimes.graph_questions",
+    "LearntProposer": "ostinato.runtimes.graph_questions",
+    "graph": "ostinato.runtimes.paths",
+    "paths": "ostinato.runtimes.paths",
     "sql": "ostinato.runtimes.spark.statement",
     "finish": "ostinato.runtimes.spark.stream_finish",
     "state": "ostinato.runtimes.spark.stream_state",
     "stream_metrics": "ostinato.runtimes.spark.stream_metrics",
+    "StreamSummary": "ostinato.runtimes.summaries",
+    "SummaryAnswer": "ostinato.runtimes.summaries",
+    "summary": "ostinato.runtimes.summaries",
+    "ask": "ostinato.runtimes.spark.summary_ask",
+    "ask_all": "ostinato.runtimes.spark.summary_ask",
 }
 """Where the public names live. They are loaded when first used: the core needs no pyspark, errors no numba."""
 
@@ -89,29 +111,43 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "ChatEndpoint",
     "EnvironmentFault",
     "EventsQuery",
     "Explanation",
+    "Graph",
+    "GraphQuestions",
+    "LearntProposer",
     "MatchError",
     "OstinatoError",
+    "PathsResult",
     "PatternQuery",
     "QueryError",
+    "StreamSummary",
+    "SummaryAnswer",
+    "VirtualClock",
     "Workload",
     "WorkloadResult",
     "__version__",
     "absent",
     "any_of",
+    "ask",
+    "ask_all",
     "both",
     "events",
     "explain",
     "finish",
+    "graph",
     "match",
     "match_recognize",
+    "path_query",
+    "paths",
     "pattern",
     "repeated",
     "seq",
     "sql",
     "state",
     "stream_metrics",
+    "summary",
     "unwrap",
 ]

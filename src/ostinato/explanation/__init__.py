@@ -24,6 +24,7 @@ from ostinato.explanation.automaton_svg import Picture, draw_automata
 from ostinato.explanation.events_svg import event_picture
 from ostinato.explanation.events_text import AsksEvents, AsksWorkload, Ran, explain_events
 from ostinato.explanation.readable import readable
+from ostinato.explanation.summary_text import AsksSummary, summary_automaton, summary_text
 from ostinato.explanation.text import clause_text
 from ostinato.explanation.understood import Understood, understand
 
@@ -47,21 +48,36 @@ def explain(query: Any, table: Any = None) -> Explanation:
 
     `query` is the text of a clause, SQL text with MATCH_RECOGNIZE in it (one section per clause), an
     `ost.pattern(...)`, a parsed clause, an `ost.events(...)`, an `ost.Workload(...)`, or what its `run` gave, with
-    what was shared. `table` gives the input's columns: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a
-    dict of those by table name. Without it the columns are those that the query mentions, and what hangs on their
-    types stays open.
+    what was shared, or an `ost.summary(...)`. `table` gives the input's columns: a pyarrow Table or Schema, a pandas or
+    Spark DataFrame, or a dict of those by table name. Without it the columns are those that the query mentions, and
+    what hangs on their types stays open.
     """
     if isinstance(query, Ran):
-        return Explanation(
-            explain_events(query.workload, table, query.statistics), event_picture(query.workload, table)
-        )
-    if isinstance(query, AsksEvents | AsksWorkload):
+        return _workload(query.workload, table, query)
+    if isinstance(query, AsksWorkload):
+        return _workload(query, table)
+    if isinstance(query, AsksEvents):
         return Explanation(explain_events(query, table), event_picture(query, table))
+    if isinstance(query, AsksSummary):
+        return Explanation(summary_text(query), summary_automaton(query))
     questions = read_question(query, table)
     found = [understand(asked) for asked in questions]
     texts = [_titled(asked, clause_text(each), len(questions)) for asked, each in zip(questions, found, strict=True)]
     pictures = [_picture(asked, each, len(questions)) for asked, each in zip(questions, found, strict=True)]
     return Explanation("\n\n".join(texts), draw_automata(pictures))
+
+
+def _workload(asked: AsksWorkload, table: Any, ran: Ran | None = None) -> Explanation:
+    """The event queries as one, then each MATCH_RECOGNIZE by itself."""
+    texts, pictures = [], []
+    if asked.events:
+        texts.append(explain_events(asked, table, ran.statistics if ran else None, ran.reports if ran else ()))
+        pictures.append(event_picture(asked, table))
+    for name, query in asked.clauses.items():
+        found = explain(query.clause, table)
+        texts.append(f"{name}\n{'=' * len(name)}\n{found.text}")
+        pictures.append(found.svg)
+    return Explanation("\n\n".join(texts), "\n".join(pictures))
 
 
 def _titled(asked: Asked, text: str, count: int) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from ostinato.explanation.bounded_text import declined_part, plan_part
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Program
 from ostinato.planning.event_outputs import AverageOutput
 from ostinato.planning.event_plan import EventsPlan, QueryPlan
+from ostinato.planning.shared_matches import SharedGroup, SharedMatches
 from ostinato.planning.workload_plan import EngineGroup
 from ostinato.query.event_query import Selection
 from ostinato.query.expressions import Column, ColumnRef, Expr, Name, Navigation, rebuild
+from ostinato.sharing.bounds import Bounds
 
 _SELECTIONS = {
     Selection.ANY: "skip till any match: any later event that fits may follow",
@@ -127,8 +130,10 @@ def outputs_part(query: QueryPlan) -> list[str]:
     return lines
 
 
-def engine_part(plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str]) -> list[str]:
-    """Which engine runs what, and why."""
+def engine_part(
+    plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str], matched: Sequence[SharedGroup] = ()
+) -> list[str]:
+    """Which engine runs what, and why; `matched` are the queries that the shared matcher runs."""
     from ostinato.techniques.shared_trends.separate.engine import way_of  # loads numba
 
     lines = []
@@ -143,7 +148,9 @@ def engine_part(plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence
             lines.append("separate engine" + (f": {', '.join(called)}" if any(called) else ""))
             lines += [f"  {why}" for why in dict.fromkeys(group.why)]
             lines += [f"  {way}" for way in dict.fromkeys(map(way_of, group.programs))]
-    matches = [names[i] for i, query in enumerate(plan.queries) if query.returns_matches]
+    lines += [f"shared matcher: {', '.join(names[i] for i in group.queries)}" for group in matched]
+    together = {i for group in matched for i in group.queries}
+    matches = [names[i] for i, query in enumerate(plan.queries) if query.returns_matches and i not in together]
     if matches:
         lines.append("enumeration of matches" + (f": {', '.join(matches)}" if any(matches) else ""))
     return [*lines, *_shuffles(plan)]
@@ -161,6 +168,49 @@ def _shuffle(query: QueryPlan) -> str:
     if bound.same and not query.returns_matches and not query.programs[0].extent.by_place:
         return f"by {', '.join(map(plain_name, sorted(bound.same)))}, and what tasks find is added up"
     return "in one task: there is no GROUP BY"
+
+
+def matches_parts(plan: EventsPlan, names: Sequence[str], shared: SharedMatches | None) -> list[tuple[str, list[str]]]:
+    """What the shared matcher matches once for several queries, and which queries it doesn't run."""
+    several = sum(query.returns_matches for query in plan.queries) > 1
+    if not several and not (shared is not None and shared.groups):
+        return []
+    if shared is None:
+        return [("What matches share", ["that hangs on the types of columns: explain(workload, table) tells it"])]
+    parts: list[tuple[str, list[str]]] = []
+    for group in shared.groups:
+        variables = [plan.queries[i].programs[0].automaton.labels for i in group.queries]
+        title = "What matches share"
+        if len(shared.groups) > 1:  # groups, SAME or times differ
+            title += f", plan {len(parts) + 1} of {len(shared.groups)}: {', '.join(names[i] for i in group.queries)}"
+        parts.append((title, plan_part(group.merged, variables)))
+    if shared.declined:
+        declined = {names[i]: why for i, why in shared.declined.items()}
+        parts.append(("What isn't matched together with others", declined_part(declined)))
+    return parts
+
+
+def bounds_part(bounds: Bounds, shedding: str) -> list[str]:
+    """What the queries have to keep to, and who decides what is dropped."""
+    width = max(map(len, bounds.names))
+    lines = []
+    for name, latency, weight, bounded in zip(
+        bounds.names, bounds.latency, bounds.weights, bounds.bounded, strict=True
+    ):
+        if latency is None:
+            told = "" if bounded else "everything is kept"
+        elif latency.ns is not None:
+            told = f"{latency.ns / 1000:,.6g} us of computing an event"
+        else:
+            told = f"{latency.ratio:.0%} of what an event takes without a bound, as measured at the beginning"
+        lines.append(f"{name:<{width}}  {', '.join(filter(None, (told, '' if weight == 1 else f'weight {weight:g}')))}")
+    if bounds.memory_bytes is not None:
+        lines.append(f"partial matches take at most {bounds.memory_bytes:,} bytes in a task")
+    if bounds.selection_ratio is not None:
+        lines.append(f"{bounds.selection_ratio:.0%} of the partial matches are kept")
+    if bounds.batch_budget_ns is not None:
+        lines.append(f"a task's batch, or a micro-batch, takes at most {bounds.batch_budget_ns / 1e6:,.6g} ms")
+    return [line.rstrip() for line in [*lines, f"what is dropped is decided by: {shedding}"]]
 
 
 def statistics_part(statistics: Mapping[str, int]) -> list[str]:

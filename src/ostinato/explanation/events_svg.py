@@ -7,15 +7,14 @@ from typing import Any
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.explanation.automaton_svg import Picture, draw_automata
-from ostinato.explanation.events_text import AsksWorkload, planned
+from ostinato.explanation.events_text import AsksWorkload, plan_asked
 from ostinato.explanation.readable import readable
 
 
 def event_picture(asked: Any, table: Any = None) -> str:
     """The automata of an `ost.events(...)` or an `ost.Workload(...)`; what must be absent isn't drawn."""
-    is_workload = isinstance(asked, AsksWorkload)
-    plan = planned(asked.queries if is_workload else [asked], table)
-    names = asked.names if is_workload else [""]
+    asks = asked.events if isinstance(asked, AsksWorkload) else {"": asked}
+    plan = plan_asked(tuple(asks.values()), table).plan
     pictures = [
         Picture(
             _as_nfa(program.automaton),
@@ -23,7 +22,7 @@ def event_picture(asked: Any, table: Any = None) -> str:
             name,
             ranked=False,
         )
-        for name, query in zip(names, plan.queries, strict=True)
+        for name, query in zip(asks, plan.queries, strict=True)
         for program in query.programs[:2]  # the third of an AND is what both have
     ]
     return draw_automata(pictures)

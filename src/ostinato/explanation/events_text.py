@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast, runtime_checkable
 
 import pyarrow as pa
@@ -10,8 +11,10 @@ import pyarrow as pa
 from ostinato.errors import QueryError, speaking_of
 from ostinato.explanation.event_parts import (
     automaton_part,
+    bounds_part,
     conditions_part,
     engine_part,
+    matches_parts,
     outputs_part,
     statistics_part,
     stream_part,
@@ -19,11 +22,14 @@ from ostinato.explanation.event_parts import (
 from ostinato.language.event_binding import TypeArgument, bind_event_query
 from ostinato.language.event_render import render_event_pattern, render_event_query
 from ostinato.planning.event_plan import EventsPlan, plan_events
-from ostinato.planning.event_types import type_events
+from ostinato.planning.event_types import TypedEventsPlan, type_events
+from ostinato.planning.shared_matches import shared_matches
 from ostinato.planning.workload_plan import engine_groups, template_of
 from ostinato.predicates.types import Settings, normalise, parse_type
 from ostinato.query.event_query import EventQuery, ReturnAggregates, TypeColumn, TypeDefinition, occurrences
 from ostinato.query.expressions import Call, ColumnRef, Expr, Field, walk
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.sharing.bounds import Bounds
 from ostinato.techniques.shared_trends.shared.loops import declined
 
 INDENT = "   "
@@ -36,6 +42,17 @@ class HasSharing(Protocol):
     def sharing(self) -> str: ...
 
 
+class HasBounds(Protocol):
+    """What a workload was asked to keep to."""
+
+    @property
+    def is_empty(self) -> bool: ...
+    @property
+    def shedding(self) -> str: ...
+    def bounds(self, names: Sequence[str]) -> Bounds: ...
+    def for_queries(self, names: Sequence[str]) -> HasBounds: ...
+
+
 @runtime_checkable
 class AsksEvents(Protocol):
     """An `ost.events(...)`."""
@@ -46,13 +63,21 @@ class AsksEvents(Protocol):
     options: HasSharing
 
 
+class HasClause(Protocol):
+    """A query with MATCH_RECOGNIZE."""
+
+    @property
+    def clause(self) -> MatchRecognize: ...
+
+
 @runtime_checkable
 class AsksWorkload(Protocol):
     """An `ost.Workload(...)`."""
 
-    queries: tuple[AsksEvents, ...]
-    names: tuple[str, ...]
+    events: Mapping[str, AsksEvents]
+    clauses: Mapping[str, HasClause]
     options: HasSharing
+    request: HasBounds
 
 
 @runtime_checkable
@@ -61,24 +86,34 @@ class Ran(Protocol):
 
     workload: AsksWorkload
     statistics: Mapping[str, int]
+    reports: tuple[object, ...]
+    """What runs under a bound gave up; `str` tells it."""
 
 
-def explain_events(asked: Any, table: Any = None, statistics: Mapping[str, int] | None = None) -> str:
-    """How an `ost.events(...)` or an `ost.Workload(...)` is understood and run.
+def explain_events(
+    asked: Any,
+    table: Any = None,
+    statistics: Mapping[str, int] | None = None,
+    reports: Sequence[object] = (),
+) -> str:
+    """How an `ost.events(...)` or the event queries of an `ost.Workload(...)` are understood and run.
 
     `table` gives the input's columns: a pyarrow Table or Schema, a pandas or Spark DataFrame; without it they are those
-    that the queries mention. `statistics` are those of a run: what was shared, and what that saved.
+    that the queries mention. `statistics` and `reports` are those of a run: what was shared, and what that saved; what
+    was given up.
     """
     if isinstance(asked, AsksWorkload):
-        plan = planned(asked.queries, table)
-        parts = _workload_parts(plan, asked.names, asked.options.sharing)
+        names = tuple(asked.events)
+        planned = plan_asked(tuple(asked.events.values()), table)
+        parts = _workload_parts(planned, names, asked.options.sharing, asked.request.for_queries(names))
     elif isinstance(asked, AsksEvents):
-        plan = planned([asked], table)
-        parts = _query_parts(plan, asked.options.sharing)
+        parts = _query_parts(plan_asked([asked], table).plan, asked.options.sharing)
     else:
         raise QueryError("NOT_A_QUERY", f"expected an event query or a workload, got {type(asked).__name__}")
     if statistics:
         parts = [*parts, ("What the last run did", statistics_part(statistics))]
+    if reports:
+        parts = [*parts, ("What the last run gave up", [line for one in reports for line in str(one).split("\n")])]
     return "\n\n".join(_numbered(i, title, lines) for i, (title, lines) in enumerate(parts, start=1))
 
 
@@ -105,7 +140,10 @@ def _query_parts(plan: EventsPlan, sharing: str) -> list[Part]:
     ]
 
 
-def _workload_parts(plan: EventsPlan, names: Sequence[str], sharing: str) -> list[Part]:
+def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, request: HasBounds) -> list[Part]:
+    plan = planned.plan
+    bounds = None if request.is_empty else request.bounds(names)
+    shared = None if planned.typed is None else shared_matches(planned.typed, names, sharing, bounds)
     width = max(map(len, names))
     patterns = [
         f"{name:<{width}}  {render_event_pattern(query.bound.query.pattern)}"
@@ -129,7 +167,9 @@ def _workload_parts(plan: EventsPlan, names: Sequence[str], sharing: str) -> lis
                 f"of pairs    {len(plan.pair_tests)}",
             ],
         ),
-        ("How they run", engine_part(plan, groups, names)),
+        ("How they run", engine_part(plan, groups, names, () if shared is None else shared.groups)),
+        *matches_parts(plan, names, shared),
+        *([] if bounds is None else [("What may be given up", bounds_part(bounds, request.shedding))]),
     ]
 
 
@@ -146,7 +186,15 @@ def _template(plan: EventsPlan, names: Sequence[str]) -> list[str]:
 # --- columns ---
 
 
-def planned(asked: Sequence[AsksEvents], table: Any) -> EventsPlan:
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan of event queries; with types where those of all columns are known."""
+
+    plan: EventsPlan
+    typed: TypedEventsPlan | None = None
+
+
+def plan_asked(asked: Sequence[AsksEvents], table: Any) -> Planned:
     names, types = _columns(asked, table)
     bounds = []
     for each in asked:
@@ -154,15 +202,16 @@ def planned(asked: Sequence[AsksEvents], table: Any) -> EventsPlan:
             bounds.append(bind_event_query(each.query, names, type=each.type, time=each.time))
     plan = plan_events(bounds)
     if any(name not in types for name in names):
-        return plan
+        return Planned(plan)
     settings = Settings()
     known = {name: normalise(kind, settings) for name, kind in types.items()}
     try:
-        return type_events(plan, known.__getitem__, settings).plan
+        typed = type_events(plan, known.__getitem__, settings)
     except QueryError as error:
         if error.code in ("UNSUPPORTED_FUNCTION", "UNKNOWN_FUNCTION", "UNSUPPORTED_EXPRESSION"):  # Spark may know it
-            return plan
+            return Planned(plan)
         raise
+    return Planned(typed.plan, typed)
 
 
 def _columns(asked: Sequence[AsksEvents], table: Any) -> tuple[tuple[str, ...], dict[str, pa.DataType]]:

@@ -65,13 +65,13 @@ def lower_run_conditions(
     """
     if not run:
         return None
-    sure = _always_bound(automaton)
+    sure = always_bound(automaton)
     numbers = {name: label for label, name in enumerate(automaton.labels)}
     wanted = []
     for condition in run:
         labels = frozenset(numbers[name] for name in condition.variables)
-        wanted.append(condition.condition if labels <= sure else _unless_unbound(condition))
-    _refuse_distinct(run)
+        wanted.append(condition.condition if labels <= sure else unless_unbound(condition))
+    refuse_distinct(run)
 
     def input_type(operand: Expr) -> pa.DataType:
         return t.BOOL if operand == _TRUE else operand_type(operand)
@@ -82,10 +82,11 @@ def lower_run_conditions(
         if error.code == "UNSUPPORTED_ACROSS_ROWS":
             error.message = error.message.replace("several rows of the match in DEFINE", "several events of a match")
         raise
-    return MatchConditions(program, tuple(_condition(condition, numbers, program) for condition in run))
+    return MatchConditions(program, tuple(match_condition(condition, numbers, program) for condition in run))
 
 
-def _condition(condition: RunCondition, numbers: dict[str, int], program: RunProgram) -> MatchCondition:
+def match_condition(condition: RunCondition, numbers: dict[str, int], program: RunProgram) -> MatchCondition:
+    """When a condition is asked; `numbers` are the labels by name, `program` is what it was lowered to."""
     labels = frozenset(numbers[name] for name in condition.variables)
     if condition.each is None:
         return MatchCondition(labels, NO_LABEL, -1)
@@ -100,14 +101,14 @@ def _condition(condition: RunCondition, numbers: dict[str, int], program: RunPro
     return MatchCondition(labels - {each} if alone else labels, each, where)
 
 
-def _unless_unbound(condition: RunCondition) -> Expr:
+def unless_unbound(condition: RunCondition) -> Expr:
     """The condition, or TRUE where one of its variables has no event."""
     rows = [Navigation(_TRUE, frozenset({name}), Anchor.LAST) for name in sorted(condition.variables)]
     missing = tuple(Operator("is null", (row,)) for row in rows)
     return Operator("or", (*missing, condition.condition))
 
 
-def _always_bound(automaton: TrendAutomaton) -> frozenset[int]:
+def always_bound(automaton: TrendAutomaton) -> frozenset[int]:
     """The labels that every match binds."""
     bound: dict[int, frozenset[int]] = {START: frozenset()}
     waiting = [START]
@@ -125,7 +126,7 @@ def _always_bound(automaton: TrendAutomaton) -> frozenset[int]:
     return frozenset.intersection(*ends) if ends else frozenset()
 
 
-def _refuse_distinct(run: Sequence[RunCondition]) -> None:
+def refuse_distinct(run: Sequence[RunCondition]) -> None:
     for condition in run:
         for node in walk(condition.condition):
             if isinstance(node, Aggregate) and node.distinct and node.name not in ("min", "max"):

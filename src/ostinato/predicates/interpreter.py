@@ -499,3 +499,13 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
         if verdict != 1:
             return verdict if verdict < 0 else 0
     return 1
+
+
+@inline_kernel
+def value_of(value, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+    """(whether it is there, value number `value` as a real number); an error while computing it is NULL."""
+    at = conditions.first[value]
+    verdict = run_code(
+        conditions.entry[at], conditions.entry[at + 1], label, row, depth, key_first, key_end, 0, work, conditions
+    )
+    return verdict >= 0 and not work.stack_null[0], work.stack[0]

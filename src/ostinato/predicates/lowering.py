@@ -65,9 +65,17 @@ def store_of(kind: pa.DataType) -> str:
 
 
 def lower_conditions(
-    conditions: Sequence[Expr], variables: tuple[str, ...], input_type: InputType, settings: t.Settings
+    conditions: Sequence[Expr],
+    variables: tuple[str, ...],
+    input_type: InputType,
+    settings: t.Settings,
+    values: Sequence[Expr] = (),
 ) -> RunProgram:
-    """The program of all conditions, in their order."""
+    """The program of all conditions, in their order; behind them that of `values`, numbered on.
+
+    A value is left as a real number whatever its type (`interpreter.value_of` reads it): dates and times as days and
+    microseconds, a text as a hash that is the same in every process.
+    """
     lowering = _Lowering(variables, input_type, settings)
     first, entry = [0], [0]
     for condition in conditions:
@@ -83,6 +91,11 @@ def lower_conditions(
             lowering.depth = 0
             lowering.emit(conjunct)
             entry.append(len(lowering.code))
+        first.append(len(entry) - 1)
+    for value in values:
+        lowering.depth = 0
+        lowering.emit_real(value)
+        entry.append(len(lowering.code))
         first.append(len(entry) - 1)
     return RunProgram(
         variables,
@@ -157,11 +170,11 @@ class _Lowering:
             + ", ".join(name.upper() for name in MATH_FUNCTIONS),
         )
 
-    def column(self, operand: Expr) -> int:
+    def column(self, operand: Expr, store: str | None = None) -> int:
         kind = self.input_type(operand)
         if t.is_nested(kind):
             self.refuse(operand, "an array, struct or map")
-        use = ColumnUse(operand, kind, store_of(kind))
+        use = ColumnUse(operand, kind, store or store_of(kind))
         if use not in self.columns:
             self.columns.append(use)
         return self.columns.index(use)
@@ -211,6 +224,19 @@ class _Lowering:
             return
         self.emit(expr)
         self.convert(expr, kind, wanted)
+
+    def emit_real(self, expr: Expr) -> None:
+        """The value as a real number. Of what can only be compared, texts of one row have one, their hash."""
+        kind = self.type_of(expr)
+        store = store_of(kind)
+        if store == "rank":
+            if kind != t.STRING or not isinstance(expr, Navigation) or isinstance(expr.operand, RowClassifier):
+                self.refuse(expr, f"a number for {t.spark_name(kind)}")
+            self.put(Op.LOAD_REAL, self.column(expr.operand, "hash"), self.row_register(expr), expr.shift, grows=1)
+            return
+        self.emit(expr)
+        if store == "whole":
+            self.put(Op.TO_REAL, kind.scale if t.is_decimal(kind) else 0)
 
     def folded_cast(self, expr: Literal, wanted: pa.DataType) -> Literal:
         value = evaluate(Cast(expr, t.spark_name(wanted)), lambda node: None, 1, self.settings)[0]

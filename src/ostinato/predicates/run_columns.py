@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -30,9 +31,9 @@ def tie_to_columns(
     valid: list[NDArray[np.bool_]] = []
     place, valid_place = [], []
     for use, vector in zip(program.columns, vectors, strict=True):
-        if use.store == "real":
+        if use.store in ("real", "hash"):
             place.append(len(real))
-            real.append(np.asarray(vector.values, np.float64))
+            real.append(_hashes(vector.values) if use.store == "hash" else np.asarray(vector.values, np.float64))
         else:
             place.append(len(whole))
             whole.append(ranks.of(vector) if use.store == "rank" else np.asarray(vector.values, np.int64))
@@ -72,6 +73,15 @@ def tie_to_columns(
 
 def _stacked(arrays: list[NDArray], rows: int, dtype: type) -> NDArray:  # type: ignore[type-arg]
     return np.ascontiguousarray(np.stack(arrays)) if arrays else np.zeros((0, rows), dtype)
+
+
+def _hashes(texts: pa.Array) -> NDArray[np.float64]:
+    """A number for each text that is the same in every process."""
+    encoded = texts.dictionary_encode()
+    numbers = [zlib.crc32(text.encode()) for text in encoded.dictionary.to_pylist()]
+    places = pc.fill_null(encoded.indices, len(numbers)).to_numpy(zero_copy_only=False)
+    hashes: NDArray[np.float64] = np.array([*numbers, 0], np.float64)[places]
+    return hashes
 
 
 class _Ranks:

@@ -20,7 +20,8 @@ class ColumnUse:
     operand: Expr
     type: pa.DataType
     store: str
-    """`whole`, `real`, or `rank`: the place of the value among all of its type, for what can only be compared."""
+    """`whole`, `real`, or `rank`: the place of the value among all of its type, for what can only be compared; or
+    `hash`, a real number in place of a text, the same in every process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Accumulator:
 @dataclass(frozen=True, slots=True)
 class RunProgram:
     """Condition i holds when the conjuncts from `first[i]` to before `first[i + 1]` do; the code of conjunct c is
-    `code[entry[c] : entry[c + 1]]`."""
+    `code[entry[c] : entry[c + 1]]`. Values are numbered on behind the conditions, each with one entry."""
 
     variables: tuple[str, ...]
     columns: tuple[ColumnUse, ...]

@@ -1,4 +1,4 @@
-"""`ost.events` and `ost.Workload`: event queries as values that tables and DataFrames can be asked.
+"""`ost.events`: event queries as values that tables and DataFrames can be asked. Many at once: `workloads.py`.
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.event_binding import TypeArgument, bind_event_query
@@ -24,7 +24,6 @@ from ostinato.query.event_query import BoundEventQuery, EventQuery, GroupColumn
 from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 Numbers = Literal["decimal", "text", "log10"]
@@ -113,12 +112,13 @@ def events(query: Any, *, type: TypeArgument = None, time: str | None = None) ->
     return EventsQuery(parsed, type, time)
 
 
-def changed_options(options: EventOptions, changes: Mapping[str, Any]) -> EventOptions:
-    """Options with some of them changed; INVALID_OPTION for one that isn't known."""
+def changed_options(options: EventOptions, changes: Mapping[str, Any], *, also: Sequence[str] = ()) -> EventOptions:
+    """Options with some of them changed; INVALID_OPTION for others than these and `also`."""
     known = EventOptions.__slots__
     for name in changes:
         if name not in known:
-            raise QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=f"there are {', '.join(known)}")
+            every = ", ".join((*also, *known))
+            raise QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=f"there are {every}")
     return replace(options, **changes)
 
 
@@ -143,110 +143,3 @@ def with_groups(bounds: Sequence[BoundEventQuery]) -> list[BoundEventQuery]:
         hidden = tuple(("", GroupColumn(name)) for name in bound.group_by if name not in listed)
         found.append(replace(bound, outputs=(*hidden, *bound.outputs)) if bound.outputs else bound)
     return found
-
-
-# --- workloads --------------------------------------------------------------------------------------------------------
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadResult(Generic[T]):
-    """What a workload found: a pyarrow Table in process, a lazy DataFrame on Spark.
-
-    `rows` has the rows of all queries: `query`, `group` (a struct of the GROUP BY columns of all queries),
-    `window_start`, `window_end`, `aggregates` (a struct of all aggregates by name), and for queries that return matches
-    `match_number`, `match_start`, `match_end` and `events`. A column is there if a query has it, NULL for the others.
-    A column that queries give in different types is text there.
-
-    `result["q1"]` has the columns and types of one query alone. On Spark it is a job of its own, which runs the queries
-    that share its shuffle, too: to look at many of them, write `rows` once and read that.
-    """
-
-    rows: T
-    queries: Mapping[str, T]
-    statistics: Mapping[str, int] = field(default_factory=dict)
-    """What the engines did, where the work was done in this process: bursts shared, split, merged and so on."""
-    workload: Workload | None = None
-    """What was asked; `ost.explain` of a result tells what its run did."""
-
-    def __getattr__(self, name: str) -> Any:
-        """What `rows` can do: `result.show()`, `result.to_pylist()`."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.rows, name)
-
-    def __getitem__(self, name: str) -> T:
-        if name not in self.queries:
-            raise QueryError(
-                "UNKNOWN_QUERY", f"no query is called '{name}'", hint=f"there are {', '.join(self.queries)}"
-            )
-        return self.queries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.queries)
-
-    def __len__(self) -> int:
-        return len(self.queries)
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Workload:
-    """Many event queries over one input, answered together: what they have in common is computed once.
-
-    On Spark all of them are one job in which rows are shuffled once for each distinct GROUP BY.
-    """
-
-    queries: tuple[EventsQuery, ...]
-    names: tuple[str, ...]
-    options: EventOptions
-
-    def __init__(
-        self,
-        queries: Sequence[Any] | Mapping[str, Any],
-        names: Sequence[str] | None = None,
-        *,
-        type: TypeArgument = None,
-        time: str | None = None,
-        **options: Any,
-    ) -> None:
-        """`queries` are texts or `ost.events(...)`, perhaps by name; without names they are q1, q2 and so on.
-
-        The options are those of `EventsQuery.with_options`, for all queries: `numbers`, `approximate`, `sharing`, ...
-        """
-        if isinstance(queries, str):
-            raise QueryError("INVALID_OPTION", "a workload takes a list of queries", hint="ost.Workload([text, ...])")
-        if isinstance(queries, Mapping):
-            names, queries = list(queries), list(queries.values())
-        asked = tuple(events(query, type=type, time=time) for query in queries)
-        called = tuple(names) if names is not None else tuple(f"q{i}" for i in range(1, len(asked) + 1))
-        if not asked or len(called) != len(asked) or len(set(called)) != len(called):
-            raise QueryError(
-                "INVALID_OPTION",
-                f"{len(asked)} queries and {len(set(called))} different names",
-                hint="a workload has at least one query, and each has a name of its own",
-            )
-        chosen = changed_options(EventOptions(), options)
-        for name, query in zip(called, asked, strict=True):
-            if query.options not in (EventOptions(), chosen):
-                raise QueryError(
-                    "INVALID_OPTION",
-                    f"query '{name}' has options of its own, but those of a workload hold for all of its queries",
-                    hint="ost.Workload([...], numbers=..., approximate=...)",
-                )
-        object.__setattr__(self, "queries", tuple(replace(query, options=chosen) for query in asked))
-        object.__setattr__(self, "names", called)
-        object.__setattr__(self, "options", chosen)
-
-    def run(self, data: Any) -> WorkloadResult[Any]:
-        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame."""
-        if data.__class__.__module__.split(".")[0] == "pyspark":
-            from ostinato.runtimes.spark.events import workload_dataframes
-
-            return workload_dataframes(self, data)
-        return self._run_in_process(data)
-
-    def _run_in_process(self, data: Any) -> WorkloadResult[pa.Table]:
-        from ostinato.runtimes.local_events import workload_tables
-
-        return workload_tables(self, data)

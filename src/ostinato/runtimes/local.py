@@ -19,10 +19,11 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.event_queries import EventsQuery, Workload, events
+from ostinato.runtimes.event_queries import EventsQuery, events
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
+from ostinato.runtimes.workloads import Workload
 
 
 def match(

@@ -12,11 +12,10 @@ from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import prepare
 from ostinato.query.expressions import Column, Expr
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.event_queries import (
     EventOptions,
     EventsQuery,
-    Workload,
-    WorkloadResult,
     bound_queries,
     with_groups,
 )
@@ -24,7 +23,6 @@ from ostinato.runtimes.local import as_table, one_array
 from ostinato.runtimes.task.trend_columns import trend_columns
 from ostinato.runtimes.task.trends import Found, TrendOptions, TrendWorker
 from ostinato.runtimes.task.worker import Batch
-from ostinato.runtimes.task.workload_layout import common_table, make_layout
 
 
 def match_events(query: EventsQuery, table: Any, settings: t.Settings) -> pa.Table:
@@ -32,17 +30,6 @@ def match_events(query: EventsQuery, table: Any, settings: t.Settings) -> pa.Tab
     arrow = as_table(table, settings)
     local = LocalEvents([query], ("",), arrow.schema, query.options, settings)
     return local.tables(local.run(arrow).columns)[0]
-
-
-def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Settings()) -> WorkloadResult[pa.Table]:
-    """The rows of all queries of a workload."""
-    arrow = as_table(table, settings)
-    local = LocalEvents(workload.queries, workload.names, arrow.schema, workload.options, settings)
-    found = local.run(arrow)
-    tables = local.tables(found.columns)
-    layout = make_layout(local.columns)
-    rows = common_table(layout, workload.names, local.all_columns(found.columns), settings)
-    return WorkloadResult(rows, dict(zip(workload.names, tables, strict=True)), found.statistics, workload)
 
 
 class LocalEvents:
@@ -55,6 +42,7 @@ class LocalEvents:
         schema: pa.Schema,
         options: EventOptions,
         settings: t.Settings,
+        request: BoundRequest = UNBOUNDED,
     ) -> None:
         self.settings = settings
         self.names = names
@@ -64,7 +52,9 @@ class LocalEvents:
             plan, self.types.__getitem__, settings, numbers=options.numbers, approximate=options.approximate
         )
         self.columns = trend_columns(self.typed, self.types)
-        self.options = TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
+        self.options = TrendOptions(
+            options.sharing, options.max_matches, options.max_partial_matches, request.for_queries(names)
+        )
 
     def run(self, table: pa.Table) -> Found:
         return TrendWorker(self.typed, self.names, self.options).run(self.batch(table))

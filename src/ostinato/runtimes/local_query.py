@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from ostinato.language.render import render_expression
 from ostinato.language.statement import read_statement
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.types import Settings
-from ostinato.query.expressions import ColumnRef, Expr, Field, rebuild
+from ostinato.query.expressions import ColumnRef, Expr, Field, Name, rebuild
 from ostinato.query.match_recognize import MatchRecognize
 
 
@@ -46,27 +47,42 @@ class LocalQuery:
         columns: list[Any] = []
         names: list[str] = []
         with speaking_of(self.text):
-            found = self._renamed(found)
-            for item in self.items:
-                if item.expr is None:
-                    self._check_qualifier(item)
-                    columns += found.columns
-                    names += found.column_names
-                else:
-                    expr = self._named(item.expr, found.column_names)
-                    columns.append(evaluate(expr, lambda node: _column(node, found), found.num_rows, settings))
-                    names.append(item.name)
+            found = found.rename_columns(self.renamed(found.column_names))
+            for name, expr in self.selected(found.column_names):
+                whole = _column(expr, found)
+                columns.append(
+                    evaluate(expr, lambda node: _column(node, found), found.num_rows, settings)
+                    if whole is None
+                    else whole
+                )
+                names.append(name)
         return pa.table(columns, names=names)
 
-    def _renamed(self, found: pa.Table) -> pa.Table:
+    @property
+    def selects_all(self) -> bool:
+        """Whether the rows are the clause's own, under their own names."""
+        return self.items == (Item(None),) and not self.columns
+
+    def renamed(self, columns: Sequence[str]) -> list[str]:
+        """What the clause's columns are called outside of it."""
         if not self.columns:
-            return found
-        if len(self.columns) != found.num_columns:
+            return list(columns)
+        if len(self.columns) != len(columns):
             raise QueryError(
-                "INVALID_ARGUMENTS",
-                f"{len(self.columns)} names are given for {found.num_columns} columns of the clause",
+                "INVALID_ARGUMENTS", f"{len(self.columns)} names are given for {len(columns)} columns of the clause"
             )
-        return found.rename_columns(list(self.columns))
+        return list(self.columns)
+
+    def selected(self, columns: Sequence[str]) -> list[tuple[str, Expr]]:
+        """The SELECT list by name, over references to the clause's (renamed) columns."""
+        found: list[tuple[str, Expr]] = []
+        for item in self.items:
+            if item.expr is None:
+                self._check_qualifier(item)
+                found += [(name, ColumnRef((Name(name, True),))) for name in columns]
+            else:
+                found.append((item.name, self._named(item.expr, columns)))
+        return found
 
     def _check_qualifier(self, item: Item) -> None:
         if item.name and (self.alias is None or item.name.lower() != self.alias.lower()):
@@ -75,7 +91,7 @@ class LocalQuery:
             )
             raise QueryError("UNKNOWN_COLUMN", f"nothing here is named '{item.name}'", span=item.span, hint=hint)
 
-    def _named(self, expr: Expr, columns: list[str]) -> Expr:
+    def _named(self, expr: Expr, columns: Sequence[str]) -> Expr:
         """References with the alias taken off."""
         if not isinstance(expr, ColumnRef):
             return rebuild(expr, lambda part: self._named(part, columns))
@@ -85,7 +101,7 @@ class LocalQuery:
         found = next((name for name in columns if name.lower() == parts[0].text.lower()), None)
         if found is None:
             raise QueryError("UNKNOWN_COLUMN", f"the clause gives no column '{parts[0].text}'", span=expr.span)
-        result: Expr = ColumnRef((type(parts[0])(found, True),), expr.span)
+        result: Expr = ColumnRef((Name(found, True),), expr.span)
         for part in parts[1:]:
             result = Field(result, part, expr.span)
         return result

@@ -31,6 +31,7 @@ from ostinato.errors import QueryError, did_you_mean
 from ostinato.language.path_query import path_query
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
+from ostinato.results.paths_svg import ShownPath, draw_paths, page
 from ostinato.runtimes.local import as_table
 from ostinato.sharing.bounds import read_bounds
 from ostinato.sharing.clock import Clock, RealClock
@@ -97,6 +98,18 @@ class PathsResult:
     def answers(self) -> list[str]:
         """Where the paths end, the best first, each once."""
         return list(dict.fromkeys(self.table["end"].to_pylist()))
+
+    def svg(self) -> str:
+        """The part of the graph that the paths walk, drawn."""
+        columns = (self.table[name].to_pylist() for name in ("query", "nodes", "relations"))
+        return draw_paths([ShownPath(*row) for row in zip(*columns, strict=True)])
+
+    def html(self) -> str:
+        """The same as a page."""
+        return page(self.svg())
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
 
 def facts_of(table: pa.Table, limit: int | None = None) -> list[str]:

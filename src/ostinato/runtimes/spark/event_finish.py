@@ -22,7 +22,7 @@ def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> Da
     spark = buckets.sparkSession
     empty = spark.createDataFrame([], s.StructType.fromJson(json.loads(definition.columns)))
     asked = [EventsQuery(query, options=definition.options) for query in definition.parsed()]
-    found = SparkEvents(asked, definition.names, empty, definition.options, for_stream=True)
+    found = SparkEvents(asked, definition.names, empty, definition.options, definition.request, for_stream=True)
     (shuffle,) = found.shuffles
     task = event_stream_task(shuffle, found.task(shuffle))
     if task.fingerprint != definition.fingerprint:

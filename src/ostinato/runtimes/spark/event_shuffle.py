@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
@@ -24,10 +24,13 @@ from ostinato.planning.event_plan import VARIABLE, EventsPlan, plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.predicates.types import Settings
-from ostinato.query.event_query import BoundEventQuery, EventSpan, EventWindows, ReturnMatches
+from ostinato.query.event_query import BoundEventQuery
 from ostinato.query.expressions import Cast, Expr, Operator
+from ostinato.runtimes.bounded_options import BoundRequest
+from ostinato.runtimes.bounded_report import REPORT_TYPE
 from ostinato.runtimes.event_queries import EventOptions
-from ostinato.runtimes.spark.event_tasks import PARTS, QUERY, EventsTask, GroupsTask, PartsTask, SumsTask
+from ostinato.runtimes.spark.event_keys import ShuffleKey
+from ostinato.runtimes.spark.event_tasks import PARTS, QUERY, REPORT, EventsTask, GroupsTask, PartsTask, SumsTask
 from ostinato.runtimes.spark.query import packed_conditions, refusal
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
@@ -35,34 +38,13 @@ from ostinato.runtimes.spark.types import arrow_type, spark_type
 from ostinato.runtimes.task.trend_columns import trend_columns
 from ostinato.runtimes.task.workload_layout import Layout, OutputColumn, Role
 
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.bounded import SharedPlans
+
 
 def stored_name(place: int) -> str:
     """The column of the layout's place, between tasks and Spark."""
     return f"{PREFIX}o{place}"
-
-
-class ShuffleKey(NamedTuple):
-    """Queries with equal ones travel together."""
-
-    group: tuple[str, ...]
-    by_same: bool = False
-    same: tuple[str, ...] = ()
-    time: str = ""
-
-
-def shuffle_key(bound: BoundEventQuery) -> ShuffleKey:
-    """In a batch: by group, or where there is none by the values of SAME."""
-    group = tuple(sorted(bound.group_by))
-    counts_events = isinstance(bound.query.bound, EventSpan | EventWindows)
-    by_same = not group and bool(bound.same) and not counts_events
-    if not by_same or isinstance(bound.query.returns, ReturnMatches):
-        return ShuffleKey(group)
-    return ShuffleKey(group, True, tuple(sorted(bound.same)))
-
-
-def stream_key(bound: BoundEventQuery) -> ShuffleKey:
-    """In a stream, whose operators carry on one set of sequences each: by group, SAME and time."""
-    return ShuffleKey(tuple(sorted(bound.group_by)), False, tuple(sorted(set(bound.same))), bound.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +99,21 @@ class Shuffle:
         source: Source,
         bounds: Sequence[BoundEventQuery],
         numbers: tuple[int, ...],
-        by_same: bool,
+        names: Sequence[str],
+        key: ShuffleKey,
         options: EventOptions,
+        request: BoundRequest,
     ) -> None:
+        """`names` are those of the whole workload, `numbers` say which of its queries these are."""
         self.source = source
         self.numbers = numbers
-        self.by_same = by_same
+        self.names = tuple(names[number] for number in numbers)
+        self.by_same = key.by_same
+        self.carried = key.carried
         self.options = options
+        self.request = request.for_queries(self.names)
+        self.reports = not request.is_empty
+        """Whether rows have a column for what was given up: all of a workload's have it, or none."""
         self.column_types = source.column_types()
         plan = plan_events(bounds)
         asked = [*plan.conditions, *(item.expr for item in plan.inputs if item.is_computed)]
@@ -146,6 +136,19 @@ class Shuffle:
             self._column_type(name)
         self._check_run_conditions()
         self.columns = trend_columns(self.typed, _ArrowTypes(self))
+        self.shared = self._shared()
+
+    def _shared(self) -> SharedPlans | None:
+        """What the shared matcher runs; None where that needs no thought, and no kernels have to be loaded for it."""
+        matches = sum(query.returns_matches for query in self.typed.plan.queries)
+        if not self.carried and self.request.is_empty and (matches < 2 or self.options.sharing == "never"):
+            return None
+        from ostinato.matching.event_matches import MatchLimits
+        from ostinato.runtimes.task.bounded import shared_plans
+
+        limits = MatchLimits(None, self.options.max_matches, self.options.max_partial_matches)
+        carried = frozenset(range(len(self.numbers))) if self.carried else frozenset()
+        return shared_plans(self.typed, self.names, self.options.sharing, self.request, limits, carried=carried)
 
     def _check_run_conditions(self) -> None:
         """Refuses what workers can't ask of whole matches. Loads kernels, but only where there is such a condition."""
@@ -246,17 +249,20 @@ class Shuffle:
 
     # --- tasks ---
 
-    def task(self, layout: Layout, names: Sequence[str]) -> EventsTask:
+    def task(self, layout: Layout) -> EventsTask:
         """What is sent to the executors; its rows are in the columns of the layout."""
         arrow = [pa.field(stored_name(place), stored.type) for place, stored in enumerate(layout.stored)]
+        report = [pa.field(REPORT, REPORT_TYPE)] if self.reports else []
         return EventsTask(
             typed=self.typed,
-            names=tuple(names[number] for number in self.numbers),
+            names=self.names,
             options=self.options,
+            request=self.request,
+            shared=self.shared,
             shipped=tuple(self.shipped),
             numbers=self.numbers,
             places=tuple(layout.places[number] for number in self.numbers),
-            output=pa.schema([*arrow, pa.field(QUERY, pa.int32()), pa.field(ERROR, pa.string())]),
+            output=pa.schema([*arrow, *report, pa.field(QUERY, pa.int32()), pa.field(ERROR, pa.string())]),
         )
 
     def rows(self, task: EventsTask, schema: s.StructType) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,13 +15,16 @@ from ostinato.language.event_render import render_event_query
 from ostinato.planning.plan import DECIDED
 from ostinato.predicates.types import Settings
 from ostinato.query.event_query import EventQuery
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.spark.event_tasks import EventsTask
 from ostinato.runtimes.spark.stream_workers import ByDefinition
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.task.trend_stream import TrendRows, TrendStreamWorker
+    from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
+    from ostinato.runtimes.task.trend_steps import TrendRows
+    from ostinato.runtimes.task.trend_stream import TrendStreamWorker
 
 FORMAT = 1
 EVENTS = "events"
@@ -41,14 +44,24 @@ class EventStreamDefinition:
     """The columns that travel and are kept, with their Arrow types."""
     settings: Settings
     options: EventOptions
+    request: BoundRequest = UNBOUNDED
+    carried: bool = False
+    """Whether the shared matcher carries on partial matches."""
 
     def to_json(self) -> str:
-        return json.dumps({"format": FORMAT, "kind": EVENTS, **asdict(self)}, sort_keys=True)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values |= {"settings": asdict(self.settings), "options": asdict(self.options)}
+        values["request"] = self.request.to_values()
+        return json.dumps({"format": FORMAT, "kind": EVENTS, **values}, sort_keys=True)
 
     @property
     def fingerprint(self) -> str:
         """Differs where the state of the one can't be carried on by the other."""
-        kept = (self.queries, self.shipped, asdict(self.settings), self.options.approximate, self.options.buckets)
+        kept: tuple[Any, ...] = (
+            self.queries, self.shipped, asdict(self.settings), self.options.approximate, self.options.buckets,
+        )  # fmt: skip
+        if self.carried:  # the state has the merged plan's numbers, and what was learnt under the bounds
+            kept = (*kept, self.options.sharing, self.names, self.request.to_values())
         return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
 
     def parsed(self) -> list[EventQuery]:
@@ -64,6 +77,8 @@ def read_event_definition(values: dict[str, Any]) -> EventStreamDefinition:
         shipped=values["shipped"],
         settings=Settings(**values["settings"]),
         options=EventOptions(**values["options"]),
+        request=BoundRequest.from_values(values["request"]) if "request" in values else UNBOUNDED,
+        carried=values.get("carried", False),
     )
 
 
@@ -79,13 +94,14 @@ class EventStreamTask:
     shipped: pa.Schema
     fingerprint: str
     definition: str
+    carried: bool = False
 
     @property
     def output(self) -> pa.Schema:
         return self.task.output
 
     @property
-    def worker(self) -> TrendStreamWorker:
+    def worker(self) -> TrendStreamWorker | SharedStreamWorker:
         """The same one for all batches that a Python worker serves."""
         return _worker(ByDefinition(self))
 
@@ -97,6 +113,7 @@ class EventStreamTask:
             if columns is not None
             for batch in self.task.rows(query, columns)
         ]
+        batches += [batch for report in results.reports for batch in self.task.report_rows(report)]
         table = pa.Table.from_batches(batches, self.output)
         place = self.output.get_field_index(DECIDED)
         decided = pa.repeat(pa.scalar(max(results.decided_us, 0), pa.int64()), table.num_rows)
@@ -105,9 +122,16 @@ class EventStreamTask:
 
 
 @functools.lru_cache(maxsize=8)
-def _worker(key: ByDefinition[EventStreamTask]) -> TrendStreamWorker:
-    from ostinato.runtimes.task.trend_stream import TrendStreamWorker
-
+def _worker(key: ByDefinition[EventStreamTask]) -> TrendStreamWorker | SharedStreamWorker:
     task = key.task.task
     places = condition_places(len(task.typed.plan.conditions))
+    if key.task.carried:
+        from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
+
+        assert task.shared is not None
+        (shared,) = task.shared.plans
+        shared = shared.for_buckets(task.options.buckets)
+        return SharedStreamWorker(task.typed, task.names, key.task.shipped, places, shared, task.worker_options())
+    from ostinato.runtimes.task.trend_stream import TrendStreamWorker
+
     return TrendStreamWorker(task.typed, task.names, key.task.shipped, places, task.worker_options())

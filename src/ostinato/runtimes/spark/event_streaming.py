@@ -55,6 +55,8 @@ def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventStreamTask:
         shipped=", ".join(f"{field.name} {field.type}" for field in shipped),
         settings=shuffle.source.settings,
         options=shuffle.options,
+        request=shuffle.request,
+        carried=shuffle.carried,
     )
     fields = [field for field in task.output if field.name != ERROR]
     decided = shuffle.source.arrow(s.TimestampType(), DECIDED)
@@ -63,6 +65,7 @@ def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventStreamTask:
         shipped=shipped,
         fingerprint=definition.fingerprint,
         definition=definition.to_json(),
+        carried=shuffle.carried,
     )
 
 
@@ -76,12 +79,14 @@ def _check(shuffle: Shuffle) -> int:
     """The watermark's delay in milliseconds; raises where a stream can't answer."""
     for query in shuffle.typed.plan.queries:
         extent = query.programs[0].extent
-        if extent.kind is not BoundKind.WINDOWS or extent.by_place:
+        over = extent.kind is BoundKind.WINDOWS and not extent.by_place
+        if not over and not (shuffle.carried and extent.kind is BoundKind.SPAN):
             raise QueryError(
                 "STREAM_NEEDS_WINDOWS",
                 "on a stream an event query gives its rows when a window of time is over, and this one cuts none",
                 text=query.bound.query.text,
-                hint="WITHIN 30 MINUTES SLIDE 5 MINUTES, or WITHIN 30 MINUTES TUMBLE",
+                hint="WITHIN 30 MINUTES SLIDE 5 MINUTES, or WITHIN 30 MINUTES TUMBLE; for RETURN MATCHES also "
+                "WITHIN 30 MINUTES",
             )
     time = shuffle.typed.plan.streams[0].time
     delay = watermark_delay_ms(shuffle.source.df, time)

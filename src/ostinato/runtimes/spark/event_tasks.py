@@ -12,13 +12,18 @@ import pyarrow as pa
 from ostinato.errors import OstinatoError
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.planning.plan import ERROR, PREFIX
+from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
+    from ostinato.runtimes.task.bounded import SharedPlans
     from ostinato.runtimes.task.trends import TrendOptions, TrendWorker
     from ostinato.runtimes.task.worker import Batch
+    from ostinato.techniques.bounded_latency.report import Report
 
+REPORT = f"{PREFIX}report"
+"""What was given up for a query; NULL in the rows that it found."""
 QUERY = f"{PREFIX}query"
 """The number of the query that a row belongs to."""
 RECORD = f"{PREFIX}record"
@@ -35,6 +40,9 @@ class EventsTask:
     typed: TypedEventsPlan
     names: tuple[str, ...]
     options: EventOptions
+    request: BoundRequest
+    shared: SharedPlans | None
+    """What the shared matcher runs, where the driver has worked it out."""
     shipped: tuple[str, ...]
     """The names of the columns that arrive, in their order."""
     numbers: tuple[int, ...]
@@ -47,12 +55,12 @@ class EventsTask:
         from ostinato.runtimes.task.trends import TrendOptions
 
         options = self.options
-        return TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
+        return TrendOptions(options.sharing, options.max_matches, options.max_partial_matches, self.request)
 
     def worker(self) -> TrendWorker:
         from ostinato.runtimes.task.trends import TrendWorker
 
-        return TrendWorker(self.typed, self.names, self.worker_options())
+        return TrendWorker(self.typed, self.names, self.worker_options(), self.shared)
 
     def batch(self, batches: Batches) -> Batch | None:
         """All rows that arrive; None if there is none."""
@@ -73,6 +81,17 @@ class EventsTask:
         arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[query], pa.int32()), count)
         return batches_of(OutputRows(count, arrays), self.output)
 
+    def report_rows(self, report: Report) -> Batches:
+        """What was given up, as rows that leave beside those of the queries."""
+        from ostinato.runtimes.bounded_report import report_values
+        from ostinato.runtimes.task.arrow_batches import batches_of
+        from ostinato.runtimes.task.worker import OutputRows
+
+        values = report_values(report)
+        whose = [self.numbers[self.names.index(name)] for name in values.field("query").to_pylist()]
+        arrays = {REPORT: values, QUERY: pa.array(whose, pa.int32())}
+        return batches_of(OutputRows(len(values), arrays), self.output)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupsTask:
@@ -87,8 +106,11 @@ class GroupsTask:
             batch = self.task.batch(batches)
             if batch is None:
                 return
-            for query, columns in enumerate(self.task.worker().run(batch).columns):
+            found = self.task.worker().run(batch)
+            for query, columns in enumerate(found.columns):
                 yield from self.task.rows(query, columns)
+            for report in found.reports:
+                yield from self.task.report_rows(report)
         except OstinatoError as error:
             yield failure(error, self.task.output)
 

@@ -20,18 +20,15 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.planning.plan import ERROR
-from ostinato.runtimes.event_queries import (
-    EventOptions,
-    EventsQuery,
-    Workload,
-    WorkloadResult,
-    bound_queries,
-    with_groups,
-)
-from ostinato.runtimes.spark.event_shuffle import Shuffle, ShuffleKey, Source, shuffle_key, stored_name, stream_key
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.bounded_report import REPORT_NAME, REPORT_TYPE
+from ostinato.runtimes.event_queries import EventOptions, EventsQuery, bound_queries, with_groups
+from ostinato.runtimes.spark.event_keys import ShuffleKey, shuffle_key, stream_key
+from ostinato.runtimes.spark.event_shuffle import Shuffle, Source, stored_name
 from ostinato.runtimes.spark.event_streaming import stream_rows
-from ostinato.runtimes.spark.event_tasks import QUERY, EventsTask
+from ostinato.runtimes.spark.event_tasks import QUERY, REPORT, EventsTask
 from ostinato.runtimes.spark.query import RAISES, session_settings
+from ostinato.runtimes.spark.types import spark_type
 from ostinato.runtimes.task.workload_layout import IN_STRUCTS, OutputColumn, Role, make_layout
 from ostinato.runtimes.task.workload_layout import QUERY as QUERY_NAME
 
@@ -39,13 +36,6 @@ from ostinato.runtimes.task.workload_layout import QUERY as QUERY_NAME
 def events_dataframe(query: EventsQuery, df: DataFrame) -> DataFrame:
     """The rows of one event query; nothing runs yet."""
     return SparkEvents([query], ("",), df, query.options, for_stream=df.isStreaming).of_query(0)
-
-
-def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadResult[DataFrame]:
-    """The rows of all queries of a workload, together and one by one; nothing runs yet."""
-    found = SparkEvents(workload.queries, workload.names, df, workload.options, for_stream=df.isStreaming)
-    queries = {name: found.of_query(number) for number, name in enumerate(workload.names)}
-    return WorkloadResult(found.common(), queries, workload=workload)
 
 
 class SparkEvents:
@@ -57,6 +47,7 @@ class SparkEvents:
         names: Sequence[str],
         df: DataFrame,
         options: EventOptions,
+        request: BoundRequest = UNBOUNDED,
         *,
         for_stream: bool = False,
     ) -> None:
@@ -64,11 +55,14 @@ class SparkEvents:
         self.names = names
         source = Source(df, session_settings(df))
         bounds = with_groups(bound_queries(queries, df.columns, source.settings))
+        self.reports = not request.is_empty
+        is_bounded = request.bounds(names).bounded
         by_key: dict[ShuffleKey, list[int]] = {}
         for number, bound in enumerate(bounds):
-            by_key.setdefault(stream_key(bound) if for_stream else shuffle_key(bound), []).append(number)
+            key = stream_key(bound, is_bounded=is_bounded[number]) if for_stream else shuffle_key(bound)
+            by_key.setdefault(key, []).append(number)
         self.shuffles = [
-            Shuffle(source, [bounds[number] for number in numbers], tuple(numbers), key.by_same, options)
+            Shuffle(source, [bounds[number] for number in numbers], tuple(numbers), names, key, options, request)
             for key, numbers in by_key.items()
         ]
         self.columns: list[list[OutputColumn]] = [[]] * len(bounds)
@@ -95,24 +89,33 @@ class SparkEvents:
 
     @property
     def schema(self) -> s.StructType:
-        """The columns of the layout, the query's number and an error."""
+        """The columns of the layout, what was given up, the query's number and an error."""
         kinds = [s.StructField(stored_name(place), kind) for place, kind in enumerate(self.spark_types)]
+        if self.reports:
+            kinds.append(s.StructField(REPORT, spark_type(REPORT_TYPE)))
         return s.StructType([*kinds, s.StructField(QUERY, s.IntegerType()), s.StructField(ERROR, s.StringType())])
 
     def task(self, shuffle: Shuffle) -> EventsTask:
-        return shuffle.task(self.layout, self.names)
+        return shuffle.task(self.layout)
 
     def of_query(self, number: int, parts: Sequence[DataFrame] | None = None) -> DataFrame:
         """The rows of one query, in its own columns; `parts` may hold other rows than the plan's own."""
         at = next(i for i, shuffle in enumerate(self.shuffles) if number in shuffle.numbers)
-        rows = (parts or self.parts)[at]
+        rows = self.found((parts or self.parts)[at])
         if len(self.shuffles[at].numbers) > 1:
             rows = rows.where(F.col(QUERY) == number)
         columns = zip(self.columns[number], self.layout.places[number], strict=True)
         return rows.select(*(F.col(stored_name(place)).alias(column.name) for column, place in columns if column.name))
 
-    def common(self, parts: Sequence[DataFrame] | None = None) -> DataFrame:
-        """The rows of all queries in one schema; what queries give in different types is text."""
+    def found(self, rows: DataFrame) -> DataFrame:
+        """Without the rows that tell what was given up."""
+        return rows.where(F.col(REPORT).isNull()) if self.reports else rows
+
+    def common(self, parts: Sequence[DataFrame] | None = None, *, reports: bool = False) -> DataFrame:
+        """The rows of all queries in one schema; what queries give in different types is text.
+
+        With `reports` also those that tell what was given up, in a further column.
+        """
         names = F.array(*(F.lit(name) for name in self.names))
         columns = [F.element_at(names, F.col(QUERY) + 1).alias(QUERY_NAME)]
         for role in Role:
@@ -124,7 +127,9 @@ class SparkEvents:
             elif shown:
                 columns.append(values[0].alias(role.value))
         found = functools.reduce(lambda one, other: one.unionAll(other), parts or self.parts)
-        return found.select(*columns)
+        if reports:
+            return found.select(*columns, F.col(REPORT).alias(REPORT_NAME))
+        return self.found(found).select(*columns)
 
 
 def batch_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> DataFrame:
@@ -139,4 +144,4 @@ def _together(places: Sequence[int]) -> SparkColumn:
     return F.coalesce(*(F.col(stored_name(place)).cast("string") for place in places))
 
 
-__all__ = ["Shuffle", "SparkEvents", "events_dataframe", "workload_dataframes"]
+__all__ = ["Shuffle", "SparkEvents", "events_dataframe"]

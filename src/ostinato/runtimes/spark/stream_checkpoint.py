@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,6 +18,10 @@ from ostinato.runtimes.spark.stream_buckets import HEADER
 from ostinato.runtimes.spark.stream_definition import StreamDefinition, read_definition
 from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.runtimes.spark.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
+from ostinato.runtimes.spark.summary_processor import NUMBER, PAGE, PAGES
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +35,33 @@ class Checkpoint:
     is_settled: bool
     """No later batch was begun."""
 
-    def variable(self, name: str) -> DataFrame:
-        """The values of one state variable: `key`, and `value` or `list_value`."""
-        reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
-        return reader.option("stateVarName", name).option("flattenCollectionTypes", False).load(self.path)
+    def variable(self, name: str, *, by_entry: bool = False) -> DataFrame:
+        """The values of one state variable: `key`, and `value` or `list_value`.
 
-    def definition(self) -> StreamDefinition | EventStreamDefinition:
-        """What was asked, of a clause or of event queries; every bucket keeps it."""
+        `by_entry`: a row for each entry of a map, `user_map_key` and `user_map_value`.
+        """
+        reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
+        return reader.option("stateVarName", name).option("flattenCollectionTypes", by_entry).load(self.path)
+
+    def definition(self) -> StreamDefinition | EventStreamDefinition | SummaryStreamDefinition:
+        """What was asked, of a clause, of event queries or of a summary; every bucket keeps it."""
         kept = self.variable(DEFINITION).select("value.json").first()
         if kept is None:
             raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
         return read_definition(kept[0])
 
     def buckets(self) -> DataFrame:
-        """One row for each bucket: its header, and its segments as arrays that may be NULL."""
+        """One row for each bucket: its number, its header, and its segments as arrays that may be NULL."""
         frame = self.variable(BUCKET_STATE).select(_bucket(), f"value.{HEADER}")
         for name in (OPEN_ROWS, WAITING):
             segments = self.variable(name).select(_bucket(), F.col("list_value.segment").alias(name))
             frame = frame.join(segments, BUCKET, "left")
-        return frame.select(HEADER, OPEN_ROWS, WAITING)
+        return frame
+
+    def pages(self) -> DataFrame:
+        """One row for each page of summaries: its bucket, its number and its bytes."""
+        number, page = F.col(f"user_map_key.{NUMBER}"), F.col(f"user_map_value.{PAGE}")
+        return self.variable(PAGES, by_entry=True).select(_bucket(), number, page)
 
 
 def _bucket() -> Column:
@@ -59,13 +72,13 @@ def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None)
     """Raises NO_STATE where there is nothing of ours, AMBIGUOUS_STATE where there is more than one."""
     ours = _our_operators(spark, path)
     if not ours:
-        raise QueryError("NO_STATE", f"{path} isn't the checkpoint of a stream with MATCH_RECOGNIZE")
+        raise QueryError("NO_STATE", f"{path} isn't the checkpoint of one of Ostinato's streams")
     if operator is None:
         if len(ours) > 1:
             names = ", ".join(map(str, ours))
             raise QueryError(
                 "AMBIGUOUS_STATE",
-                f"the stream of {path} has {len(ours)} MATCH_RECOGNIZE clauses, the operators {names}",
+                f"the stream of {path} has {len(ours)} operators of Ostinato: {names}",
                 hint="name one of them: operator=...; the last in the query has the lowest number",
             )
         operator = ours[0]

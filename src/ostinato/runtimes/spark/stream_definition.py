@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -19,7 +20,12 @@ from ostinato.runtimes.spark.event_stream_task import EVENTS, EventStreamDefinit
 from ostinato.runtimes.spark.query import SparkQuery, plan_query
 from ostinato.runtimes.spark.stream_options import StreamSettings
 
+if TYPE_CHECKING:
+    from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition
+
 FORMAT = 1
+SUMMARY = "summary"
+"""Tells the definition of a summary from that of a clause or of event queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
     )
 
 
-def read_definition(text: str) -> StreamDefinition | EventStreamDefinition:
+def read_definition(text: str) -> StreamDefinition | EventStreamDefinition | SummaryStreamDefinition:
     """What was kept."""
     values = json.loads(text)
     form = values.pop("format", None)
@@ -89,8 +95,13 @@ def read_definition(text: str) -> StreamDefinition | EventStreamDefinition:
             f"the state was written in format {form}, this version reads format {FORMAT}",
             hint="use the version of Ostinato that wrote it",
         )
-    if values.pop("kind", None) == EVENTS:
+    kind = values.pop("kind", None)
+    if kind == EVENTS:
         return read_event_definition(values)
+    if kind == SUMMARY:
+        from ostinato.runtimes.spark.summary_stream_task import read_summary_definition  # loads kernels
+
+        return read_summary_definition(values)
     return StreamDefinition(
         **{
             **values,

@@ -12,6 +12,7 @@ from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
 from ostinato.runtimes.spark.stream_checkpoint import check_session, open_checkpoint
+from ostinato.runtimes.spark.stream_definition import StreamDefinition
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_task import stream_task
 
@@ -19,8 +20,8 @@ from ostinato.runtimes.spark.stream_task import stream_task
 def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
     """The rows that a stopped stream would still give if its input had ended. Nothing in the checkpoint changes.
 
-    They are the rows of the clause, or of the event queries: what the streaming query did with those has to be done to
-    these as well. Where a query has several such operators, `operator` says which one is meant.
+    They are the rows of the clause, of the event queries or of the summary: what the streaming query did with those has
+    to be done to these as well. Where a query has several such operators, `operator` says which one is meant.
     """
     opened = open_checkpoint(spark, checkpoint, operator)
     if not opened.is_settled:
@@ -33,6 +34,10 @@ def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None)
     check_session(spark, definition.settings)
     if isinstance(definition, EventStreamDefinition):
         return finished_events(definition, opened.buckets())
+    if not isinstance(definition, StreamDefinition):
+        from ostinato.runtimes.spark.summary_finish import finished_summary  # loads kernels
+
+        return finished_summary(definition, opened)
     query = definition.query(spark)
     task = stream_task(query, definition)
     schema = s.StructType([*stream_schema(query, definition.stream).fields, s.StructField(ERROR, s.StringType())])

@@ -90,7 +90,7 @@ class BucketTask(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class Stored:
     """What Spark keeps of a bucket."""
 
     state: BucketState
@@ -125,17 +125,21 @@ class BucketProcessor(StatefulProcessor):
     def _advance(self, arrived: pa.Table, now: TimerValues) -> Iterator[Row]:
         try:
             before = self._load()
-            step = self.task.worker.advance(before.state, arrived, self._watermark_us(now))
+            step = self._step(before.state, arrived, self._watermark_us(now))
+            rows = self.task.rows(step.results)
         except OstinatoError as error:  # as a row: an exception would arrive inside a Python traceback
             yield _emitted(error=carried(error))
             return
         after = self._store(before, step)
         counts = step.counts
         changes = (after.open_runs - before.open_runs, after.state_bytes - before.state_bytes)
-        found = [*pack_results(self.task.rows(step.results)), None]  # at least one row carries the counts
+        found = [*pack_results(rows), None]  # at least one row carries the counts
         yield _emitted(found[0], counts=(counts.rows, counts.late_rows, counts.matches, *changes))
         for pack in found[1:-1]:
             yield _emitted(pack)
+
+    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> BucketStep:
+        return self.task.worker.advance(state, arrived, watermark_us)
 
     def _watermark_us(self, now: TimerValues) -> int:
         """Spark starts with a watermark of 0 that nothing has been said by: rows before 1970 aren't late for it."""
@@ -146,20 +150,20 @@ class BucketProcessor(StatefulProcessor):
 
     # --- state ---
 
-    def _load(self) -> _Stored:
+    def _load(self) -> Stored:
         from ostinato.runtimes.task.stream_state import EMPTY, BucketState, other_query
 
         kept = self._bucket.get()
         if kept is None:
             self._definition.update((self.task.definition,))
-            return _Stored(EMPTY, None, 0, 0)
+            return Stored(EMPTY, None, 0, 0)
         header, fingerprint, timer_ms, open_runs, state_bytes = kept
         if fingerprint != self.task.fingerprint:
             raise other_query("its clause, types, settings or buckets have changed")
         state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
-        return _Stored(state, timer_ms, open_runs, state_bytes)
+        return Stored(state, timer_ms, open_runs, state_bytes)
 
-    def _store(self, before: _Stored, step: BucketStep) -> _Stored:
+    def _store(self, before: Stored, step: BucketStep) -> Stored:
         state = step.state
         _update(self._open_rows, before.state.open_rows, state.open_rows)
         _update(self._waiting, before.state.waiting, state.waiting)
@@ -169,7 +173,7 @@ class BucketProcessor(StatefulProcessor):
                 self._handle.deleteTimer(before.timer_ms)
             if timer_ms is not None:
                 self._handle.registerTimer(timer_ms)
-        after = _Stored(state, timer_ms, step.counts.open_runs, state.size)
+        after = Stored(state, timer_ms, step.counts.open_runs, state.size)
         self._bucket.update((state.header, self.task.fingerprint, timer_ms, after.open_runs, after.state_bytes))
         return after
 

@@ -16,6 +16,7 @@ from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
 from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint
+from ostinato.runtimes.spark.stream_definition import StreamDefinition
 from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ def state(spark: SparkSession, checkpoint: str, *, operator: int | None = None) 
     """
     opened = open_checkpoint(spark, checkpoint, operator)
     definition = opened.definition()
-    if isinstance(definition, EventStreamDefinition):
+    if not isinstance(definition, StreamDefinition):
+        of_events = isinstance(definition, EventStreamDefinition)
+        kept = "sums over event queries" if of_events else "summaries"
         raise QueryError(
             "NO_STATE",
-            f"the stream of {checkpoint} keeps sums over event queries, and no partial matches to look at",
-            hint="ost.finish gives the rows of windows that are still open",
+            f"the stream of {checkpoint} keeps {kept}, and no partial matches to look at",
+            hint="ost.finish gives the rows of windows that are still open" if of_events else "ost.ask asks them",
         )
     query = definition.query(spark)
     schema = s.StructType(

@@ -8,7 +8,8 @@ select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> wh
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -55,19 +56,29 @@ def through_buckets(
     *,
     has_watermark: bool,
     bits: tuple[str, ...] = (),
+    processor: Callable[..., BucketProcessor] = BucketProcessor,
+    mode: Literal["Append", "Update"] = "Append",
 ) -> DataFrame:
     """What the task's worker gives for the shipped rows, bucket by bucket, in columns of the schema.
 
-    `bits` are shipped columns of which one must be other than 0 for a row to matter; none: all rows do.
+    `bits` are shipped columns of which one must be other than 0 for a row to matter; none: all rows do. `processor`
+    makes the operator that keeps the buckets' state.
     """
-    bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
-    packed = shipped.select(bucket.cast("int").alias(BUCKET), "*").mapInArrow(PackByBucket(task.shipped, bits), _PACKED)
+    packed = shipped.select(bucket_of(keys, buckets).alias(BUCKET), "*").mapInArrow(
+        PackByBucket(task.shipped, bits), _PACKED
+    )
     emitted = packed.groupBy(BUCKET).transformWithState(
-        BucketProcessor(task, has_watermark=has_watermark),
+        processor(task, has_watermark=has_watermark),
         EMITTED,
-        "Append",
+        mode,
         "EventTime" if has_watermark else "None",
     )
     sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
     observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_clauses)}", *sums)
     return observed.where(RAISES).select(FOUND).mapInArrow(UnpackResults(task.output), schema)
+
+
+def bucket_of(keys: Sequence[SparkColumn], buckets: int) -> SparkColumn:
+    """The bucket in which a key's state is."""
+    bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
+    return bucket.cast("int")

@@ -57,9 +57,25 @@ def match_columns(
 ) -> list[pa.Array]:
     """The output columns of a RETURN MATCHES query; `columns` say which."""
     matches = find_event_matches(plan.programs[0], scene.events, limits, conditions, scene.vector)
+    return shown_matches(plan, columns, scene, matches, limits.limit)
+
+
+def shown_matches(
+    plan: QueryPlan,
+    columns: list[OutputColumn],
+    scene: Scene,
+    matches: EventMatches,
+    limit: int | None = None,
+    *,
+    numbered: bool = True,
+) -> list[pa.Array]:
+    """The output columns of matches that come as `find_event_matches` gives them.
+
+    Without `numbered` their number is NULL: matches of the same group and window may follow in another call.
+    """
     group = scene.sequences.group[matches.sequence()]
-    order = _order(matches, scene.events, group, limits.limit)
-    shown = _Shown(plan, scene, matches, order, group if order is None else group[order])
+    order = _order(matches, scene.events, group, limit)
+    shown = _Shown(plan, scene, matches, order, group if order is None else group[order], numbered)
     return [shown.column(column) for column in columns]
 
 
@@ -94,8 +110,16 @@ def _numbers(is_new: NDArray[np.bool_], count: int) -> Rows:
 class _Shown:
     """The matches in their order, as columns."""
 
-    def __init__(self, plan: QueryPlan, scene: Scene, matches: EventMatches, order: Rows | None, group: Rows) -> None:
-        self.plan, self.scene, self.group = plan, scene, group
+    def __init__(
+        self,
+        plan: QueryPlan,
+        scene: Scene,
+        matches: EventMatches,
+        order: Rows | None,
+        group: Rows,
+        numbered: bool,
+    ) -> None:
+        self.plan, self.scene, self.group, self.numbered = plan, scene, group, numbered
         self.window = matches.window() if order is None else matches.window()[order]
         if order is None:
             self.offsets, rows, self.labels = matches.offsets, matches.rows, matches.labels
@@ -115,6 +139,8 @@ class _Shown:
         match column.role:
             case Role.GROUP:
                 return self.scene.group_value(column.key, self.group)
+            case Role.MATCH_NUMBER if not self.numbered:
+                return pa.nulls(len(self.group), pa.int64())
             case Role.MATCH_NUMBER:
                 return pa.array(_numbers(_changes(self.group, self.window), len(self.group)), pa.int64())
             case Role.WINDOW_START:

@@ -7,7 +7,6 @@ and evaluated when their window is over.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.events.ordering import group_numbers
-from ostinato.language.event_render import render_event_query
 from ostinato.matching.event_program import Events, Extent, QueryResults
 from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan
@@ -29,27 +27,9 @@ from ostinato.runtimes.task.stream_batches import joined, segments_of
 from ostinato.runtimes.task.stream_intake import Gate
 from ostinato.runtimes.task.stream_state import BucketState, Keys, Opened, read_header, read_rows, stamped
 from ostinato.runtimes.task.trend_engines import engine_runs
+from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.runtimes.task.trends import TrendOptions, TrendWorker
 from ostinato.runtimes.task.worker import Batch
-
-
-@dataclass(frozen=True, slots=True)
-class TrendRows:
-    """For each query of the plan its output columns (None: it gives no rows), and when they could be known."""
-
-    columns: tuple[list[pa.Array] | None, ...]
-    decided_us: int
-    """Later than the watermark of the step."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrendStep:
-    """What comes of one `advance`."""
-
-    results: TrendRows
-    state: BucketState
-    wake_at_us: int | None
-    counts: Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +85,7 @@ class TrendStreamWorker:
         self.extents = tuple(query.programs[0].extent for query in queries)
         self.keys = (*self.stream.group_by, *(name for name in self.stream.same if name not in self.stream.group_by))
         self.gate = Gate(self.stream.time)
-        self.fingerprint = _fingerprint(typed, self.conditions)
+        self.fingerprint = fingerprint_of(typed, self.conditions)
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
@@ -287,15 +267,3 @@ def _key_name(i: int) -> str:
 
 def _state_name(i: int) -> str:
     return f"state{i}"
-
-
-def _fingerprint(typed: TypedEventsPlan, conditions: Sequence[tuple[str, int]]) -> str:
-    """Tells apart queries whose states mean different things."""
-    plan, settings = typed.plan, typed.settings
-    inputs = [(item.name, str(typed.input_types[item.expr])) for item in plan.inputs]
-    queries = [render_event_query(query.bound.query) for query in plan.queries]
-    asked = (queries, plan.streams, inputs, tuple(conditions), typed.approximate, str(typed.form))
-    return hashlib.sha256(repr((asked, settings.ansi, settings.timezone)).encode()).hexdigest()
-
-
-__all__ = ["TrendRows", "TrendStep", "TrendStreamWorker"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, speaking_of
+from ostinato.matching.event_conditions import MatchConditions
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.matching.event_program import BoundKind, Events, Program, QueryResults, SlotKind
 from ostinato.matching.symbols import Mask
@@ -20,13 +22,19 @@ from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.vectors import Vector, from_arrow
 from ostinato.query.event_query import Selection
 from ostinato.query.expressions import Expr, Literal
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.task.bounded import NOTHING_SHARED, SharedFound, SharedPlans, find_shared_matches, shared_plans
 from ostinato.runtimes.task.pair_tests import tie_pair_tests
 from ostinato.runtimes.task.sequences import Keys, Sequences, find_sequences
 from ostinato.runtimes.task.trend_columns import match_output
 from ostinato.runtimes.task.trend_engines import ProgramAt, Sharing, engine_runs
-from ostinato.runtimes.task.trend_matches import Scene, match_columns, run_conditions
+from ostinato.runtimes.task.trend_matches import Scene, match_columns, run_conditions, shown_matches
 from ostinato.runtimes.task.trend_results import OutputContext, conjunction, nothing_found, of_groups, output_columns
 from ostinato.runtimes.task.worker import Batch
+from ostinato.runtimes.task.workload_layout import OutputColumn
+
+if TYPE_CHECKING:
+    from ostinato.techniques.bounded_latency.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,10 @@ class TrendOptions:
     sharing: Sharing = "dynamic"
     max_matches: int = 10_000_000
     max_partial_matches: int = 10_000_000
+    request: BoundRequest = UNBOUNDED
+
+    def limits(self, limit: int | None = None) -> MatchLimits:
+        return MatchLimits(limit, self.max_matches, self.max_partial_matches)
 
 
 DEFAULT_OPTIONS = TrendOptions()
@@ -47,6 +59,8 @@ class Found:
 
     columns: Sequence[list[pa.Array]]
     statistics: Mapping[str, int]
+    reports: tuple[Report, ...] = ()
+    """Under a bound: what each engine gave up."""
 
 
 def no_groups(column: str, groups: NDArray[np.int64]) -> pa.Array:
@@ -57,27 +71,39 @@ def no_groups(column: str, groups: NDArray[np.int64]) -> pa.Array:
 class TrendWorker:
     """Runs the queries of one plan over as many batches as there are; holds nothing between them."""
 
-    def __init__(self, typed: TypedEventsPlan, names: Sequence[str], options: TrendOptions = DEFAULT_OPTIONS) -> None:
+    def __init__(
+        self,
+        typed: TypedEventsPlan,
+        names: Sequence[str],
+        options: TrendOptions = DEFAULT_OPTIONS,
+        shared: SharedPlans | None = None,
+    ) -> None:
+        """`shared` is what the shared matcher runs, where that is already known."""
         self.typed = typed
         self.plan = typed.plan
         self.names = names
         self.options = options
-        self.conditions = {
-            i: run_conditions(typed, i) for i, query in enumerate(self.plan.queries) if query.returns_matches
-        }
+        self.shared = shared or shared_plans(typed, names, options.sharing, options.request, options.limits())
+        self.conditions: dict[int, MatchConditions | None] = {}
 
     def run(self, batch: Batch) -> Found:
         """The output rows of all groups of the batch."""
         columns: dict[int, list[pa.Array]] = {}
         statistics: Counter[str] = Counter()
+        reports: list[Report] = []
         for stream in range(len(self.plan.streams)):
             scene = self.scene(batch, stream)
+            together = self.shared_matches(stream, scene)
+            for query, matches in together.matches.items():
+                plan = self.plan.queries[query]
+                columns[query] = shown_matches(plan, output_of(plan, scene), scene, matches, plan.limit)
+            reports += [] if together.report is None else [together.report]
             for query in self.plan.queries_of(stream):
-                if self.plan.queries[query].returns_matches:
+                if self.plan.queries[query].returns_matches and query not in columns:
                     columns[query] = self.matches(query, scene)
             for query, results in self.results(stream, scene, statistics).items():
                 columns[query] = self.shown(query, results, scene.group_value)
-        return Found([columns[query] for query in range(len(self.plan.queries))], dict(statistics))
+        return Found([columns[query] for query in range(len(self.plan.queries))], dict(statistics), tuple(reports))
 
     # --- events ---
 
@@ -190,16 +216,36 @@ class TrendWorker:
 
     # --- matches ---
 
+    def shared_matches(self, stream: int, scene: Scene) -> SharedFound:
+        """Those of the queries that are matched together."""
+        plan = self.shared.of_stream(stream)
+        if plan is None:
+            return NOTHING_SHARED
+        try:
+            return find_shared_matches(plan, scene)
+        except MatchError as error:
+            # Sharing was our choice, and the enumerator, which makes only what completes, may well need less.
+            chosen = plan.bounds is None and self.options.sharing == "dynamic"
+            if chosen and error.code == "TOO_MANY_PARTIAL_MATCHES":
+                return NOTHING_SHARED
+            raise
+
     def matches(self, query: int, scene: Scene) -> list[pa.Array]:
         """The output columns of a query that returns matches."""
         plan = self.plan.queries[query]
-        limits = MatchLimits(plan.limit, self.options.max_matches, self.options.max_partial_matches)
-        types = {name: batch.type for name, batch in scene.batch.arrays.items()}
+        limits = self.options.limits(plan.limit)
         try:
-            return match_columns(plan, match_output(plan, types), scene, limits, self.conditions[query])
+            if query not in self.conditions:
+                self.conditions[query] = run_conditions(self.typed, query)
+            return match_columns(plan, output_of(plan, scene), scene, limits, self.conditions[query])
         except MatchError as error:
             where = f", in query '{self.names[query]}'" if self.names[query] else ""
             raise MatchError(error.code, f"{error.message}{where}", hint=error.hint) from None
+
+
+def output_of(plan: QueryPlan, scene: Scene) -> list[OutputColumn]:
+    """The columns of a query that returns matches, by the types of the rows at hand."""
+    return match_output(plan, {name: array.type for name, array in scene.batch.arrays.items()})
 
 
 def has_one_row(plan: QueryPlan) -> bool:

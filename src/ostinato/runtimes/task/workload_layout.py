@@ -26,13 +26,14 @@ class Role(enum.Enum):
     WINDOW_START = "window_start"
     WINDOW_END = "window_end"
     AGGREGATE = "aggregates"
+    MEASURE = "measures"
     MATCH_NUMBER = "match_number"
     MATCH_START = "match_start"
     MATCH_END = "match_end"
     EVENTS = "events"
 
 
-IN_STRUCTS = (Role.GROUP, Role.AGGREGATE)
+IN_STRUCTS = (Role.GROUP, Role.AGGREGATE, Role.MEASURE)
 """Roles of which a query may have many columns: each is a struct in the common table."""
 
 
@@ -100,11 +101,12 @@ def make_layout(queries: Sequence[Sequence[OutputColumn]]) -> Layout:
 def common_table(layout: Layout, names: Sequence[str], tables: Sequence[pa.Table], settings: Settings) -> pa.Table:
     """The rows of all queries in one table, in the order of the queries."""
     parts = []
+    common = layout.common
     for q, (name, table) in enumerate(zip(names, tables, strict=True)):
         mine = {place: table.column(i) for i, place in enumerate(layout.places[q])}
         arrays: dict[str, pa.Array] = {QUERY: pa.repeat(pa.scalar(name, pa.string()), table.num_rows)}
         for role in Role:
-            columns = [column for column in layout.common if column.role is role]
+            columns = [column for column in common if column.role is role]
             values = [_shown(column, mine, table.num_rows, settings) for column in columns]
             if columns and role in IN_STRUCTS:
                 fields = [pa.field(column.key, column.type) for column in columns]

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel
-from ostinato.techniques.path_queries.graph import Edges
 
 NO_PARENT = -1
 
@@ -194,5 +193,3 @@ def degrees(graph_out, graph_in, tables, store, paths, result):  # type: ignore[
                     found += _first_edge(edges.relation, begin, high, relation + 1) - begin
         result[i] = found
 
-
-__all__ = ["Edges", "NO_PARENT", "Progress", "Store", "Tables", "Terms", "degrees", "extend"]

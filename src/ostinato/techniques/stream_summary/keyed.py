@@ -7,20 +7,26 @@ only words with a keyed type (`with_one_of`), and the base counts the rest, once
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.errors import MatchError
 from ostinato.query.summary_query import SummaryQuery
+from ostinato.techniques.stream_summary.answers import Answering, Answers, kept_by
 from ostinato.techniques.stream_summary.expression import compile_expression, with_one_of
-from ostinato.techniques.stream_summary.pool import SummaryPool
+from ostinato.techniques.stream_summary.many_answers import AnsweringPool
 from ostinato.techniques.stream_summary.state import SummaryState
 from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents, check_order
 
 _KEYS_AT_ONCE = 256
 """Keys whose copies of shared events are made together."""
+VERSION = 1
+_MAGIC = b"OSKS"
+_HEADER = struct.Struct("<4sHHqqqq")  # magic, version, whether `last` is there, seen, last, lengths of base and pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +50,10 @@ class KeyedSummary:
         self.base = Summary(query, float_values=float_values, automaton=automaton)
         self._is_keyed = np.array([self._carries_key(name) for name in automaton.types] + [False])
         if query.keyed_types is None:
-            self.pool = SummaryPool(self.base)
+            self.pool = AnsweringPool(self.base)
         else:
             inner = with_one_of(automaton, query.keyed_types)
-            self.pool = SummaryPool(Summary(query, float_values=float_values, automaton=inner))
+            self.pool = AnsweringPool(Summary(query, float_values=float_values, automaton=inner))
         self._shared: SummaryState = self.base.new_state()
         self._old: set[Hashable] = set()  # keys that were there before this batch
         self._seen = 0
@@ -58,6 +64,12 @@ class KeyedSummary:
 
     def codes(self, types: Sequence[str | None]) -> NDArray[np.int64]:
         return self.base.codes(types)
+
+    def carries_key(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which events belong to their key alone; types that the expression doesn't use do so too."""
+        is_keyed = self._is_keyed.copy()
+        is_keyed[-1] = True
+        return np.asarray(is_keyed[codes], np.bool_)
 
     def advance(self, keys: Sequence[Hashable], events: SummaryEvents) -> None:
         """One key for each event, whatever it is for types without one. Events are in order of time."""
@@ -124,6 +136,35 @@ class KeyedSummary:
     def ask_shared(self) -> Answer:
         """The matches without a keyed event, which belong to no key."""
         return self.base.ask(self._shared)
+
+    def ask_many(self, keys: Sequence[Hashable]) -> Answers:
+        """`ask` for each of the keys, in columns."""
+        return self.pool.ask_many(keys)
+
+    def ask_shared_in_columns(self) -> Answers:
+        """`ask_shared` as the one answer of columns."""
+        return Answering(self.base).answers(kept_by([self._shared], float_values=self.base.float_values))
+
+    def to_bytes(self) -> bytes:
+        """Everything, all keys: `restore` goes on from here as if nothing had been. Keys must be whole numbers."""
+        base, pool = self._shared.to_bytes(), self.pool.to_bytes()
+        has_last = self._last is not None
+        header = _HEADER.pack(_MAGIC, VERSION, has_last, self._seen, self._last or 0, len(base), len(pool))
+        return header + base + pool
+
+    def restore(self, data: bytes) -> None:
+        """Takes what `to_bytes` gave in place of its own."""
+        if len(data) < _HEADER.size or data[:4] != _MAGIC:
+            raise MatchError("SUMMARY_STATE", "these bytes are no summaries of keys")
+        _, version, has_last, seen, last, base, pool = _HEADER.unpack_from(data)
+        if version != VERSION:
+            raise MatchError("SUMMARY_STATE", f"summaries of version {version}, where version {VERSION} is read")
+        if len(data) != _HEADER.size + base + pool:
+            raise MatchError("SUMMARY_STATE", "the summaries' bytes are cut")
+        shared = self.base.state_from_bytes(data[_HEADER.size : _HEADER.size + base])
+        self.pool.restore(data[_HEADER.size + base :])
+        self._shared, self._seen, self._last = shared, seen, last if has_last else None
+        self._old = set(self.pool)
 
 
 def _rows(events: SummaryEvents, rows: NDArray[np.int64]) -> SummaryEvents:

@@ -1,0 +1,78 @@
+"""Before anything is measured: kept events against the definition, counts in doubles against exact answers."""
+
+from __future__ import annotations
+
+import math
+
+from benchmarks.experiment import Scale, WrongAnswer, expect
+from benchmarks.records import Record
+from benchmarks.summary.feeding import Counter, counts_at, states_at
+from benchmarks.summary.streams import NASDAQ, NASDAQ_QUERIES, SYNTHETIC, UNIFORM, Kind, Letters, summary_of
+from ostinato.query.summary_query import Strategy, SummaryQuery
+from ostinato.reference import summaries as oracle
+from ostinato.techniques.stream_summary.summary import Summary
+
+CHOSEN = (Strategy.CAPPED, Strategy.PUBLISHED, Strategy.PRESENT, Strategy.FIFO)
+"""Strategies that the oracle knows."""
+SMALL_ROWS, SMALL_SIZE, SMALL_WINDOW = 40, 5, 9
+ROWS, SIZE, WINDOW = 3_000, 100, 100
+DIGITS = 1e-9
+PUBLISHED_EXAMPLE = ("A1 A2 B3 C4 B5 C6 A7 B8 C9 A10", "AB*C", 30)
+"""Figure 2's stream, its expression, and the matches of all of it."""
+
+
+def check_answers(scale: Scale) -> list[Record]:
+    """Stops at the first difference. The records are how much was compared."""
+    _check_whole_stream()
+    return [_check_kept(), _check_doubles()]
+
+
+def _check_whole_stream() -> None:
+    text, expression, right = PUBLISHED_EXAMPLE
+    letters = "".join(event[0] for event in text.split())
+    query = SummaryQuery(expression, 100, 1)
+    events = [oracle.SummaryEvent(letter, time) for time, letter in enumerate(letters, 1)]
+    expect("figure 2's stream", len(oracle.matches(query, events)), right)
+
+
+def _check_kept() -> Record:
+    """Every strategy that doesn't draw keeps the events that the definition keeps."""
+    compared = 0
+    for kind in SYNTHETIC:
+        for strategy in CHOSEN:
+            summary = summary_of(kind, strategy, SMALL_SIZE, SMALL_WINDOW, "a(b*c)*d")
+            letters = kind.draw(SMALL_ROWS, seed=3)
+            events = [oracle.SummaryEvent(kind.letters[place], time) for time, place in enumerate(letters.places)]
+            answer = summary.ask(states_at(summary, letters, [SMALL_ROWS])[0])
+            right = oracle.kept_events(summary.query, events)
+            expect(f"{kind.name}, {strategy.value}", [event.number for event in answer.kept], right)
+            found = len(oracle.matches(summary.query, [events[number] for number in right]))
+            expect(f"{kind.name}, {strategy.value}: matches", answer.count, found)
+            compared += 1
+    return Record("summary", "answers", "kept events and matches, as defined", "equal", compared, "summaries")
+
+
+def _check_doubles() -> Record:
+    compared = 0
+    cases: list[tuple[Kind, str]] = [(kind, "a(b*c)*d(e|f)g*") for kind in SYNTHETIC]
+    for kind, expression in [*cases, (NASDAQ, NASDAQ_QUERIES[0])]:
+        for strategy in Strategy:
+            summary = summary_of(kind, strategy, SIZE, WINDOW, expression)
+            state = states_at(summary, kind.draw(ROWS, seed=5), [ROWS])[0]
+            _expect_close(f"{kind.name}, {strategy.value}", Counter(summary).kept(state), summary.ask(state).count)
+            compared += 1
+    whole = summary_of(UNIFORM, Strategy.FIFO, ROWS, WINDOW)
+    letters = UNIFORM.draw(ROWS, seed=5)
+    right = summary_of(UNIFORM, Strategy.CAPPED, ROWS, WINDOW)
+    _expect_close("the whole stream", Counter(whole).stream(letters.events(whole)), _exact(right, letters))
+    _expect_close("a summary of all", float(counts_at(whole, letters, [ROWS])[0]), _exact(right, letters))
+    return Record("summary", "answers", "counts in doubles, beside exact ones", "equal", compared + 2, "summaries")
+
+
+def _exact(summary: Summary, letters: Letters) -> int:
+    return int(summary.ask(states_at(summary, letters, [len(letters)])[0]).count)
+
+
+def _expect_close(what: str, found: float, right: int) -> None:
+    if not math.isclose(found, right, rel_tol=DIGITS):
+        raise WrongAnswer(f"{what}: {found}, should be {right}")

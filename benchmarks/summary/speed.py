@@ -1,0 +1,106 @@
+"""Events a second on one core: the issue's four settings with their goals; growth with n and window; latency.
+
+The authors' C++ on such a machine took 12.2 K, 2.8 K, 2.1 K and 44 events a second. The goals are 10 times the first
+three, and 100 times the last. A summary at work is measured: it is full before the clock starts.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import numpy as np
+
+from benchmarks.experiment import Scale
+from benchmarks.records import Baseline, Goal, Record, Sense
+from benchmarks.summary.clock import core_seconds
+from benchmarks.summary.feeding import part_of
+from benchmarks.summary.streams import SYNTHETIC, UNIFORM, ZIPF, Kind, summary_of
+from ostinato.query.summary_query import Strategy
+from ostinato.techniques.stream_summary.state import SummaryState
+from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+
+PAPERS = {(100, 100): 12_200.0, (500, 100): 2_800.0, (100, 500): 2_100.0, (500, 500): 44.0}
+"""(n, window) -> the authors' events/s, from the issue."""
+FACTORS = {(100, 100): 10.0, (500, 100): 10.0, (100, 500): 10.0, (500, 500): 100.0}
+SOURCE = "the authors' C++, from the issue"
+ROWS = {Scale.SMALL: 10_000, Scale.FULL: 100_000}
+ROUNDS = 3
+SIZES = {Scale.SMALL: (50, 100, 200, 400, 800), Scale.FULL: (50, 100, 200, 400, 800, 1_600, 3_200)}
+WINDOWS = {Scale.SMALL: (50, 100, 200, 400), Scale.FULL: (10, 25, 50, 100, 200, 400, 800)}
+USUAL_SIZE = USUAL_WINDOW = 200
+STRATEGIES = (Strategy.CAPPED, Strategy.PUBLISHED, Strategy.PRESENT, Strategy.FIFO, Strategy.RANDOM)
+TIMED_EVENTS = {Scale.SMALL: 1_000, Scale.FULL: 10_000}
+
+
+def measure_speed(scale: Scale) -> list[Record]:
+    records = []
+    for (size, window), papers in PAPERS.items():
+        goal = Goal(Sense.AT_LEAST, FACTORS[size, window] * papers)
+        for kind in SYNTHETIC:
+            speed = events_per_second(kind, Strategy.CAPPED, size, window, ROWS[scale])
+            case = _case(kind, size, window, Strategy.CAPPED)
+            beside = Baseline("SuSe", papers, SOURCE)
+            records.append(Record("summary", "speed", case, "throughput", speed, "rows/s", beside, goal))
+        for strategy in STRATEGIES[1:]:
+            speed = events_per_second(UNIFORM, strategy, size, window, ROWS[scale])
+            case = _case(UNIFORM, size, window, strategy)
+            records.append(Record("summary", "speed", case, "throughput", speed, "rows/s"))
+    return records
+
+
+def _case(kind: Kind, size: int, window: int, strategy: Strategy) -> str:
+    return f"{kind.name}, n {size:,}, window {window:,}: {strategy.value}"
+
+
+def filled(
+    kind: Kind, strategy: Strategy, size: int, window: int, rows: int
+) -> tuple[Summary, SummaryState, SummaryEvents]:
+    """A summary that is full, and the events that come next."""
+    summary = summary_of(kind, strategy, size, window)
+    before = 2 * max(size, window)
+    events = kind.draw(before + rows, seed=4).events(summary)
+    state = summary.advance(part_of(events, 0, before), summary.new_state())
+    return summary, state, part_of(events, before, before + rows)
+
+
+def events_per_second(kind: Kind, strategy: Strategy, size: int, window: int, rows: int) -> float:
+    summary, state, events = filled(kind, strategy, size, window, rows)
+    return rows / core_seconds(partial(summary.advance, events, state), ROUNDS)
+
+
+def measure_growth(scale: Scale) -> list[Record]:
+    """Figures 10a and 10b: with n, with the window, and with both alike."""
+    records = []
+    rows = ROWS[scale] // 2
+    for kind in (UNIFORM, ZIPF):
+        for size in SIZES[scale]:
+            records.append(_grown(kind, size, USUAL_WINDOW, rows))
+        for window in WINDOWS[scale]:
+            if window != USUAL_WINDOW:
+                records.append(_grown(kind, USUAL_SIZE, window, rows))
+    return records
+
+
+def _grown(kind: Kind, size: int, window: int, rows: int) -> Record:
+    each = 1e6 / events_per_second(kind, Strategy.CAPPED, size, window, rows)
+    case = _case(kind, size, window, Strategy.CAPPED)
+    return Record("summary", "figure 10", case, "time for an event", each, "µs")
+
+
+def measure_latency(scale: Scale) -> list[Record]:
+    """Figure 10c, window 500: an event at a time, the call included; 10d: the bytes of a summary."""
+    records = []
+    for size in (100, 500):
+        summary, state, events = filled(UNIFORM, Strategy.CAPPED, size, 500, TIMED_EVENTS[scale])
+        times = []
+        for event in range(len(events)):
+            one = part_of(events, event, event + 1)
+            started = time.perf_counter()
+            state = summary.advance(one, state)
+            times.append(time.perf_counter() - started)
+        case = _case(UNIFORM, size, 500, Strategy.CAPPED)
+        for metric, value in (("mean latency", np.mean(times)), ("99 % below", np.quantile(times, 0.99))):
+            records.append(Record("summary", "latency", case, metric, float(value), "s"))
+        records.append(Record("summary", "latency", case, "state", len(state.to_bytes()), "B"))
+    return records

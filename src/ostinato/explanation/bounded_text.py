@@ -1,0 +1,153 @@
+"""MergedPlan -> what patterns share, as lines and as a picture: states, the patterns each serves, clusters, segments.
+
+States are told by variables, under the names that the first pattern of the state gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ostinato.automaton.nfa import ACCEPT, Nfa, State
+from ostinato.explanation.automaton_svg import Picture
+from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
+
+MOST_LINES = 24
+"""Of states and of clusters; a plan may have thousands."""
+MOST_BITS = 16
+"""Patterns up to which a state's are shown as bits, the first pattern's rightmost, as in the paper."""
+
+Variables = Sequence[Sequence[str]]
+"""For each pattern the names of its labels, as its author wrote them."""
+
+
+def plan_part(plan: MergedPlan, variables: Variables) -> list[str]:
+    """What is matched once, for whom."""
+    told = _Told(plan, variables)
+    states = len(plan.nodes) - 1
+    several = sum(node.patterns.bit_count() > 1 for node in plan.nodes[1:])
+    lines = [
+        f"{states:,} states in place of {plan.states_apart:,}; "
+        f"{several:,} {'serves' if several == 1 else 'serve'} more than one pattern"
+    ]
+    if len(plan.names) <= MOST_BITS:
+        lines.append(f"bits, from the right: {', '.join(plan.names)}")
+    rows = [(told.patterns(node.patterns), told.state(number)) for number, node in enumerate(plan.nodes)][1:]
+    width = max((len(patterns) for patterns, _ in rows[:MOST_LINES]), default=0)
+    lines += _shortened([f"{patterns:<{width}}  {state}" for patterns, state in rows])
+    return [*lines, *told.guards(), *told.segments(), *told.clusters()]
+
+
+def declined_part(declined: Mapping[str, str]) -> list[str]:
+    """Which queries have no part in a shared plan, and why."""
+    width = max(map(len, declined), default=0)
+    return [f"{name:<{width}}  {reason}" for name, reason in declined.items()]
+
+
+def plan_picture(plan: MergedPlan, variables: Variables) -> Picture:
+    """The plan as an automaton; below each state's variable the patterns it serves. Segments join where arrows meet."""
+    told = _Told(plan, variables)
+    targets: list[list[int]] = [[] for _ in plan.nodes]
+    for step in plan.steps:
+        targets[step.source].append(step.target - 1)
+        if step.segment != NO_SEGMENT:
+            targets[step.segment].append(step.target - 1)
+    for end in plan.ends:
+        targets[end.node].append(ACCEPT)
+    used: dict[str, int] = {}
+    names = []
+    for number in range(1, len(plan.nodes)):
+        name = told.variable(number)
+        used[name] = used.get(name, 0) + 1
+        names.append(name if used[name] == 1 else f"{name} ({used[name]})")
+    states = tuple(
+        State(name, False, tuple(dict.fromkeys(targets[number]))) for number, name in enumerate(names, start=1)
+    )
+    served = {name: told.patterns(plan.nodes[number].patterns) for number, name in enumerate(names, start=1)}
+    starts = tuple(dict.fromkeys(targets[ROOT]))
+    caption = f"{len(plan.nodes) - 1:,} states in place of {plan.states_apart:,}"
+    return Picture(Nfa(states, starts, starts), served, caption, ranked=False)
+
+
+class _Told:
+    """States, patterns and segments of a plan in words."""
+
+    def __init__(self, plan: MergedPlan, variables: Variables) -> None:
+        self.plan = plan
+        self.variables = variables
+        self.loops = {step.source for step in plan.steps if step.source == step.target}
+        self.way_in: dict[int, PlanStep] = {}
+        """For each state the last step of its shortest match."""
+        for step in plan.steps:
+            if self._length_by(step) == plan.nodes[step.target].length:
+                self.way_in.setdefault(step.target, step)
+
+    def _length_by(self, step: PlanStep) -> int:
+        events = 1 if step.segment == NO_SEGMENT else self.plan.nodes[step.segment].length
+        return self.plan.nodes[step.source].length + events
+
+    def variable(self, node: int, pattern: int | None = None) -> str:
+        """The last variable of a state, by the name of its first pattern or of the one that is given."""
+        here = self.plan.nodes[node]
+        if pattern is None:
+            pattern = (here.patterns & -here.patterns).bit_length() - 1
+        return self.variables[pattern][self.plan.pattern_labels[pattern][here.label]]
+
+    def state(self, node: int) -> str:
+        """The variables of its shortest match; + marks a loop, brackets a segment."""
+        first = (self.plan.nodes[node].patterns & -self.plan.nodes[node].patterns).bit_length() - 1
+        return " ".join(self._way(node, first))
+
+    def _way(self, node: int, pattern: int) -> list[str]:
+        words: list[str] = []
+        while node != ROOT:
+            step = self.way_in[node]
+            if step.segment == NO_SEGMENT:
+                words.append(self.variable(node, pattern) + ("+" if node in self.loops else ""))
+            else:
+                words.append(f"[{' '.join(self._way(step.segment, pattern))}]")
+            node = step.source
+        return words[::-1]
+
+    def patterns(self, bits: int) -> str:
+        count = len(self.plan.names)
+        if count <= MOST_BITS:
+            return f"{bits:0{count}b}"
+        several = bits.bit_count()
+        return self.plan.names[bits.bit_length() - 1] if several == 1 else f"{several:,} patterns"
+
+    def guards(self) -> list[str]:
+        """Where one pattern asks more than others of the same state."""
+        return _shortened(
+            [
+                f"{self.state(step.target)}: for {self.patterns(guard.patterns)} only where its further conditions hold"
+                for step in self.plan.steps
+                for guard in step.guards
+            ]
+        )
+
+    def segments(self) -> list[str]:
+        """What is matched once and joined at several places."""
+        joins: dict[int, list[int]] = {}
+        for step in self.plan.steps:
+            if step.segment != NO_SEGMENT:
+                joins.setdefault(step.segment, []).append(step.source)
+        return _shortened(
+            [
+                f"[{self.state(segment)}] is matched once and joined behind {', '.join(map(self.state, sources))}"
+                for segment, sources in joins.items()
+            ]
+        )
+
+    def clusters(self) -> list[str]:
+        found = self.plan.clusters()
+        return _shortened(
+            [
+                f"cluster {self.patterns(bits)}: {len(nodes):,} {'state' if len(nodes) == 1 else 'states'}"
+                for bits, nodes in sorted(found.items(), key=lambda item: -item[0].bit_count())
+            ]
+        )
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    more = len(lines) - MOST_LINES
+    return lines if more <= 0 else [*lines[:MOST_LINES], f"and {more:,} more"]

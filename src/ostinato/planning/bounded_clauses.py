@@ -1,0 +1,191 @@
+"""Typed clauses of a workload -> ClausesPlan: which are matched together under a bound, and as which pattern programs.
+
+Only ALL MATCHES can be shed: in the other modes a match that was dropped would let others begin that are wrong. Such
+clauses, and those that the shared matcher declines, run exactly on their own where they have no bound, and are refused
+by name where they have one. Clauses with equal PARTITION BY and ORDER BY are one stream, in which every condition over
+one row has one number whoever asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal as OneOf
+
+from ostinato.errors import QueryError
+from ostinato.matching.event_program import BoundKind, Extent
+from ostinato.planning.clause_conditions import ClauseConditions, RowTest, RowTests, may_skip, why_declined
+from ostinato.planning.plan import MatchPlan
+from ostinato.planning.row_graph import NOTHING, RowGraph, row_graph
+from ostinato.planning.typed import TypedPlan
+from ostinato.query.bound import BoundKey
+from ostinato.query.expressions import Navigation
+from ostinato.query.match_recognize import MatchMode
+from ostinato.sharing.pattern_program import START, PatternProgram, PatternStep
+
+Sharing = OneOf["dynamic", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseProgram:
+    """A clause of a stream. Node n of the graph is label n of the program and its state n + 1."""
+
+    clause: int
+    """Its number in the workload."""
+    program: PatternProgram
+    graph: RowGraph
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseStream:
+    """Clauses that read the same partitions in the same order."""
+
+    partition_by: tuple[str, ...]
+    order_by: tuple[BoundKey, ...]
+    clauses: tuple[ClauseProgram, ...]
+    tests: tuple[RowTest, ...]
+    """What the numbers of conditions over one row stand for."""
+    neighbours: dict[str, Navigation]
+    """Columns that run conditions read, by name: an input at a fixed distance from the row."""
+
+    @property
+    def has_times(self) -> bool:
+        """Whether a clause has WITHIN, so that the first ORDER BY column is a time."""
+        return any(test.is_timed for test in self.tests)
+
+
+@dataclass(frozen=True, slots=True)
+class ClausesPlan:
+    """`alone` are the clauses that run by themselves, each with the reason."""
+
+    streams: tuple[ClauseStream, ...]
+    alone: dict[int, str]
+
+
+def plan_clauses(
+    typed: Sequence[TypedPlan], names: Sequence[str], bounded: Sequence[bool], sharing: Sharing = "dynamic"
+) -> ClausesPlan:
+    """Sorts the clauses of a workload; `bounded` says which of them have a bound. Raises BOUND_NOT_SUPPORTED."""
+    alone: dict[int, str] = {}
+    streams: dict[tuple[object, ...], _Stream] = {}
+    for number, plan in enumerate(typed):
+        reason = _reason(plan)
+        if reason is not None and bounded[number]:
+            raise QueryError(
+                "BOUND_NOT_SUPPORTED",
+                f"query '{names[number]}' can't be bounded: {reason}",
+                text=plan.plan.bound.clause.text,
+                hint="leave it out of the bound with latency_bound={name: ...}: it then runs exactly",
+            )
+        if reason is None and not bounded[number]:
+            reason = _better_alone(plan.plan, sharing)
+        if reason is not None:
+            alone[number] = reason
+            continue
+        bound = plan.plan.bound
+        key = (bound.partition_by, tuple(_direction(order) for order in bound.order_by))
+        streams.setdefault(key, _Stream(len(streams))).add(number, names[number], plan.plan)
+    return ClausesPlan(tuple(stream.built() for stream in streams.values()), alone)
+
+
+def _reason(typed: TypedPlan) -> str | None:
+    """Why the clause can't be matched together with others."""
+    clause = typed.plan.bound.clause
+    if clause.mode is not MatchMode.ALL:
+        mode = "one preferred match from each start" if clause.mode is MatchMode.PREFERRED else clause.mode.value
+        return f"it asks for {mode}, where a match that is left out makes room for wrong ones; ALL MATCHES can have one"
+    if typed.general is not None:
+        return f"DEFINE needs evaluation row by row: {typed.general.reason}"
+    return why_declined(typed.plan)
+
+
+def _better_alone(plan: MatchPlan, sharing: Sharing) -> str | None:
+    """Why a clause without a bound is better off with its own engine."""
+    if sharing == "always":
+        return None
+    if sharing == "never":
+        return "sharing is off"
+    if plan.sequence is not None:
+        return "a pattern of fixed length is matched by shifting columns"
+    ways = [way for way in row_graph(plan.nfa, may_skip(plan)).ways if way.source != NOTHING]
+    if all(way.gap == NOTHING for way in ways):
+        return "every row of a match follows the one before it, so partial matches are few"
+    if any(way.gap == NOTHING and way.source == way.target for way in ways):
+        return "a loop goes row by row: the search forgets its rows, the shared matcher would keep them all"
+    return None
+
+
+def _direction(key: BoundKey) -> tuple[str, bool, bool]:
+    return key.column, key.key.descending, key.key.puts_nulls_first
+
+
+class _Stream:
+    """Collects the clauses of one stream."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.first: MatchPlan | None = None
+        self.tests = RowTests()
+        self.neighbours: dict[Navigation, str] = {}
+        self.clauses: list[ClauseProgram] = []
+
+    def add(self, number: int, name: str, plan: MatchPlan) -> None:
+        self.first = self.first or plan
+        graph = row_graph(plan.nfa, may_skip(plan))
+        self.clauses.append(ClauseProgram(number, self._program(name, plan, graph), graph))
+
+    def built(self) -> ClauseStream:
+        assert self.first is not None
+        bound = self.first.bound
+        neighbours = {name: navigation for navigation, name in self.neighbours.items()}
+        return ClauseStream(
+            bound.partition_by, bound.order_by, tuple(self.clauses), tuple(self.tests.numbers), neighbours
+        )
+
+    def _program(self, name: str, plan: MatchPlan, graph: RowGraph) -> PatternProgram:
+        clause = plan.bound.clause
+        is_timed = clause.within is not None
+        qualifies = tuple(self.tests.of_node(plan, node, is_timed) for node in graph.nodes)
+        conditions = ClauseConditions(plan, graph, _canonical_names(qualifies), self.neighbours)
+        steps = tuple(
+            PatternStep(
+                source=START if way.source == NOTHING else way.source + 1,
+                label=way.target,
+                target=way.target + 1,
+                absent=() if way.gap == NOTHING else self.tests.forbidden(plan, way.gap),
+                adjacent=way.source != NOTHING and way.gap == NOTHING,
+                checks=conditions.checks(way.target),
+            )
+            for way in graph.ways
+        )
+        return PatternProgram(
+            name=name,
+            labels=conditions.labels,
+            qualifies=qualifies,
+            states=len(graph.nodes) + 1,
+            steps=steps,
+            accepting=tuple((node + 1, ()) for node, _ in graph.ends),
+            run=tuple(conditions.run),
+            extent=_extent(clause.within, clause.max_length),
+            stream=self.number,
+        )
+
+
+def _canonical_names(qualifies: Sequence[int]) -> tuple[str, ...]:
+    """Equal parts of two patterns have equal names: the condition, and the how many-eth node with it this is."""
+    met: dict[int, int] = {}
+    names = []
+    for condition in qualifies:
+        names.append(f"c{condition}#{met.get(condition, 0)}")
+        met[condition] = met.get(condition, 0) + 1
+    return tuple(names)
+
+
+def _extent(within: timedelta | None, max_length: int | None) -> Extent:
+    """WITHIN where there is one; MAXLENGTH beside it is a run condition (`ClauseConditions`)."""
+    if within is not None:
+        return Extent(BoundKind.SPAN, length=within // timedelta(microseconds=1))
+    if max_length is not None:
+        return Extent(BoundKind.SPAN, by_place=True, length=max_length - 1)
+    return Extent()

@@ -1,0 +1,137 @@
+"""What a stream summary answers: the aggregate, and the kept events with what each of them contributes.
+
+Plain values, made by runtimes. `table()` and `svg()` show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.results.summary_svg import SummaryPicture, count_words, draw_summary
+from ostinato.results.trend_numbers import NumberForm, exact_column
+
+Time = Any
+"""As the time column has it: a datetime, a date or an int."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEvent:
+    """One event that the summary holds."""
+
+    number: int
+    """Which event of its stream (of its key) it was, from 0; those of other types count."""
+    time: Time
+    type: str
+    value: int | float | Decimal | None
+    """NULL, or the aggregate reads no column: None."""
+    contribution: int
+    """In how many matches it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSummary:
+    """The question: what pictures and tables say beside the numbers."""
+
+    expression: str
+    aggregate: str
+    window: timedelta | int
+    """As long as events of one match may lie apart: a number of units where times are whole numbers."""
+    size: int
+    kept_type: pa.StructType = field(repr=False)
+    """The columns of `SummaryAnswer.table`."""
+    form: NumberForm = NumberForm.DECIMAL
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryAnswer:
+    """As of the last event."""
+
+    value: int | float | Decimal | None
+    """The aggregate: exact for COUNT and for SUM of whole numbers and decimals, else rounded once. None: no match."""
+    count: int
+    """Matches among the kept events."""
+    seen: int
+    """Events so far."""
+    kept: tuple[KeptEvent, ...]
+    """Oldest first."""
+    asked_at: Time | None
+    """The time of the last event; None: there was none."""
+    key: Mapping[str, Any]
+    """The values of the key columns; empty where there are none."""
+    asked: AskedSummary = field(repr=False)
+
+    def table(self) -> pa.Table:
+        """The kept events, a row each. Raises NUMBER_TOO_LARGE where `numbers` doesn't hold a contribution."""
+        arrays = []
+        for part in self.asked.kept_type:
+            values = [getattr(event, part.name) for event in self.kept]
+            if part.name == "contribution":
+                arrays.append(
+                    exact_column(
+                        np.array(values, object), None, self.asked.form, lambda row: "a kept event", is_count=True
+                    )
+                )
+            else:
+                arrays.append(pa.array(values, part.type))
+        return pa.Table.from_arrays(arrays, schema=pa.schema(list(self.asked.kept_type)))
+
+    def svg(self, exact: int | None = None) -> str:
+        """The kept events on the time line, coloured by contribution. `exact` is the number of matches in the whole
+        stream (`StreamSummary.exact` counts them): the picture then says what was lost."""
+        return draw_summary(self._picture(exact))
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _picture(self, exact: int | None) -> SummaryPicture:
+        places = [_number(event.time) for event in self.kept]
+        now = _number(self.asked_at) if self.asked_at is not None else 0.0
+        window = self.asked.window
+        width = window.total_seconds() if isinstance(window, timedelta) else float(window)
+        shown = ", ".join(f"{name} = {value}" for name, value in self.key.items())
+        value = f"{self.asked.aggregate} = {_shortened(self.value)}, " if self.asked.aggregate != "COUNT" else ""
+        return SummaryPicture(
+            title=self.asked.expression + (f"   ({shown})" if shown else ""),
+            headline=f"{value}{_shortened(self.count)} matches among {len(self.kept):,} of {self.seen:,} events",
+            types=[event.type for event in self.kept],
+            places=places,
+            labels=[str(event.time) for event in self.kept],
+            contributions=[event.contribution for event in self.kept],
+            now=now,
+            now_label="" if self.asked_at is None else str(self.asked_at),
+            window=width,
+            window_label=str(window),
+            count=self.count,
+            exact=exact,
+        )
+
+
+def _number(time: Time) -> float:
+    """A place on the time line: seconds for dates and timestamps."""
+    if isinstance(time, int):
+        return float(time)
+    naive = datetime(time.year, time.month, time.day) if not isinstance(time, datetime) else time.replace(tzinfo=None)
+    return (naive - datetime(1970, 1, 1)).total_seconds()
+
+
+def _shortened(number: int | float | Decimal | None) -> str:
+    """A number that may have hundreds of digits, for people.
+
+    >>> _shortened(1234567), _shortened(10**40), _shortened(-2.5), _shortened(None)
+    ('1,234,567', '1.0·10^40', '-2.5', 'NULL')
+    """
+    if number is None:
+        return "NULL"
+    if isinstance(number, int):
+        return f"-{count_words(-number)}" if number < 0 else count_words(number)
+    return f"{number:,.6g}"
+
+
+__all__ = ["AskedSummary", "KeptEvent", "SummaryAnswer"]

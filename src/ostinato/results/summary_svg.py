@@ -1,0 +1,266 @@
+"""Kept events -> one self-contained SVG: the time line, coloured by contribution, and what was lost.
+
+It carries its own light ground, so it reads on a white and on a dark page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+_WIDTH, _MARGIN, _LABELS, _HEAD, _LANE, _FOOT, _LOSS = 880.0, 18.0, 92.0, 66.0, 26.0, 58.0, 46.0
+_TONES = ((178, 208, 234), (106, 174, 214), (33, 113, 181), (8, 48, 107))
+"""From the smallest contribution to the largest."""
+_SHOWN_AS_SHARE = 2.0
+"""Losses below so many orders of magnitude are given in per cent."""
+_STYLE = """
+.ost-summary text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;fill:#1d2733;font-size:11.5px}
+.ost-summary .title{font-size:15px;font-weight:600;font-family:ui-monospace,Menlo,Consolas,monospace}
+.ost-summary .head{font-size:13px}
+.ost-summary .quiet{fill:#5b6773}
+.ost-summary .sheet{fill:#fff;stroke:#d5dbe2}
+.ost-summary .lane{stroke:#e4e9ee}
+.ost-summary .window{fill:#f3f0e6}
+.ost-summary .edge{stroke:#9a8344;stroke-dasharray:4 3}
+.ost-summary .now{stroke:#b4550a;stroke-width:1.6}
+.ost-summary .event{stroke:#fff;stroke-width:.8}
+.ost-summary .idle{fill:#fff;stroke:#9aa5b1;stroke-width:1.2}
+.ost-summary .found{fill:#2171b5}
+.ost-summary .lost{fill:#e9c9b1}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPicture:
+    """What is drawn. Events are oldest first; places lie on a line whose unit is that of `window`."""
+
+    title: str
+    headline: str
+    types: Sequence[str]
+    places: Sequence[float]
+    labels: Sequence[str]
+    contributions: Sequence[int]
+    now: float
+    now_label: str
+    window: float
+    window_label: str
+    count: int
+    exact: int | None = None
+    """The matches of the whole stream, where known."""
+
+
+def draw_summary(picture: SummaryPicture) -> str:
+    """The SVG text."""
+    lanes = list(dict.fromkeys(sorted(picture.types)))
+    bottom = _HEAD + _LANE * max(1, len(lanes))
+    height = bottom + _FOOT + (_LOSS if picture.exact is not None else 0.0)
+    content = [
+        _tag("title", escape(f"{picture.title}: {picture.headline}")),
+        _tag("style", _STYLE),
+        _tag("rect", x=0.5, y=0.5, width=_WIDTH - 1, height=height - 1, rx=9, class_="sheet"),
+        _text(picture.title, _MARGIN, 26, "title"),
+        _text(picture.headline, _MARGIN, 46, "head"),
+    ]
+    if picture.types:
+        content += [
+            *_ground(picture, lanes, bottom),
+            *_events(picture, lanes),
+            *_legend(_Scale.of(picture.contributions)),
+        ]
+    if picture.exact is not None:
+        content += _loss(picture.count, picture.exact, bottom + _FOOT)
+    box = f"0 0 {_number(_WIDTH)} {_number(height)}"
+    # A name, not an address that anything is loaded from: SVG files need it.
+    name = "http://www.w3.org/2000/svg"
+    return _tag(
+        "svg", "".join(content), xmlns=name, viewBox=box, width=_WIDTH, height=height, role="img", class_="ost-summary"
+    )
+
+
+# --- time line --------------------------------------------------------------------------------------------------------
+
+
+def _x(picture: SummaryPicture, place: float) -> float:
+    low, high = _domain(picture)
+    start, end = _MARGIN + _LABELS, _WIDTH - _MARGIN - 10
+    return end if high == low else start + (place - low) / (high - low) * (end - start)
+
+
+def _domain(picture: SummaryPicture) -> tuple[float, float]:
+    """From the first kept event, or the window's edge if that is a little earlier, to the moment of the question."""
+    first = min(picture.places)
+    nearly = first - 0.25 * (picture.now - first)
+    edge = picture.now - picture.window
+    return (edge if nearly <= edge < first else first), picture.now
+
+
+def _ground(picture: SummaryPicture, lanes: Sequence[str], bottom: float) -> list[str]:
+    """Window, lanes, and what the line says at its ends."""
+    edge, low = picture.now - picture.window, _domain(picture)[0]
+    left, right = _x(picture, max(edge, low)), _x(picture, picture.now)
+    parts = [_tag("rect", x=left, y=_HEAD, width=right - left, height=bottom - _HEAD, class_="window")]
+    for lane, name in enumerate(lanes):
+        y = _HEAD + _LANE * (lane + 0.5)
+        parts.append(_tag("line", x1=_MARGIN + _LABELS, y1=y, x2=right, y2=y, class_="lane"))
+        parts.append(_text(name if len(name) <= 13 else name[:12] + "…", _MARGIN, y + 4))
+    if edge >= low:
+        parts.append(_tag("line", x1=left, y1=_HEAD, x2=left, y2=bottom + 4, class_="edge"))
+    where = "" if edge >= low else ", all of them within it"
+    parts.append(_text(f"window {picture.window_label}{where}", left, bottom + 32, "quiet", _anchor(left)))
+    parts.append(_tag("line", x1=right, y1=_HEAD - 4, x2=right, y2=bottom + 4, class_="now"))
+    parts.append(_text(f"asked at {picture.now_label}", right, bottom + 17, None, "end"))
+    parts.append(_text(picture.labels[0], _x(picture, picture.places[0]), bottom + 17, "quiet"))
+    return parts
+
+
+def _anchor(x: float) -> str | None:
+    return "end" if x > _WIDTH / 2 else None
+
+
+def _events(picture: SummaryPicture, lanes: Sequence[str]) -> list[str]:
+    scale, parts = _Scale.of(picture.contributions), []
+    columns = zip(picture.types, picture.places, picture.labels, picture.contributions, strict=True)
+    for type, place, label, contribution in columns:
+        words = _tag("title", escape(f"{type}, {label}: in {count_words(contribution)} matches"))
+        y = _HEAD + _LANE * (lanes.index(type) + 0.5)
+        at = {"cx": _x(picture, place), "cy": y}
+        if contribution:
+            parts.append(_tag("circle", words, **at, r=6.0, fill=scale.tone(contribution), class_="event"))
+        else:
+            parts.append(_tag("circle", words, **at, r=4.0, class_="idle"))
+    return parts
+
+
+# --- contributions ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """From the smallest contribution above 0 to the largest."""
+
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, contributions: Sequence[int]) -> _Scale:
+        some = [count for count in contributions if count]
+        return cls(min(some, default=0), max(some, default=0))
+
+    def tone(self, contribution: int) -> str:
+        """The colour of an event, by the logarithm of its contribution."""
+        if self.least == self.most:
+            return mixed(1.0)
+        low, high = math.log(self.least), math.log(self.most)
+        return mixed((math.log(contribution) - low) / (high - low))
+
+
+def mixed(share: float) -> str:
+    """A colour of the scale.
+
+    >>> mixed(0.0), mixed(1.0)
+    ('#b2d0ea', '#08306b')
+    """
+    place = share * (len(_TONES) - 1)
+    below = min(int(place), len(_TONES) - 2)
+    parts = (a + (b - a) * (place - below) for a, b in zip(_TONES[below], _TONES[below + 1], strict=True))
+    return "#" + "".join(f"{round(part):02x}" for part in parts)
+
+
+def _legend(scale: _Scale) -> list[str]:
+    """The scale, at the top right."""
+    width, steps, right = 132.0, 12, _WIDTH - _MARGIN - 10
+    if not scale.most:
+        return [_text("no kept event is in a match", right, 26, "quiet", "end")]
+    most, least = count_words(scale.most), count_words(scale.least)
+    if scale.least == scale.most:
+        return [_text(f"matches with the event: {most} or none", right, 26, "quiet", "end")]
+    left = right - 7 * len(most) - 8 - width
+    words = f"matches with the event: {least}"
+    parts = [_text(words, left - 6, 26, "quiet", "end"), _text(most, right, 26, "quiet", "end")]
+    for step in range(steps):
+        x, fill = left + step * width / steps, mixed(step / (steps - 1))
+        parts.append(_tag("rect", x=x, y=17, width=width / steps + 0.5, height=11, fill=fill))
+    return parts
+
+
+def count_words(count: int) -> str:
+    """A count that may have hundreds of digits.
+
+    >>> count_words(12345), count_words(3 * 10**40)
+    ('12,345', '3.0·10^40')
+    """
+    if count < 10**9:
+        return f"{count:,}"
+    power = int(math.log10(count))
+    leading = 10 ** (math.log10(count) - power)
+    return f"{leading:.1f}·10^{power}"
+
+
+# --- loss -------------------------------------------------------------------------------------------------------------
+
+
+def loss_words(found: int, exact: int) -> str:
+    """What the summary lost, in words.
+
+    >>> print(loss_words(75, 100), loss_words(3, 10**9), loss_words(0, 5), loss_words(7, 7), sep="\\n")
+    75 of 100 matches found: 25.0 % lost
+    3 of 1.0·10^9 matches found: 8.5 orders of magnitude lost (the bar shows logarithms)
+    0 of 5 matches found: all lost
+    7 of 7 matches found: nothing lost
+    """
+    words = f"{count_words(found)} of {count_words(exact)} matches found: "
+    if found >= exact:
+        return words + "nothing lost"
+    if not found:
+        return words + "all lost"
+    orders = math.log10(exact) - math.log10(found)
+    if orders < _SHOWN_AS_SHARE:
+        return words + f"{100 - 100 * 10**-orders:.1f} % lost"
+    return words + f"{orders:.1f} orders of magnitude lost (the bar shows logarithms)"
+
+
+def _share(found: int, exact: int) -> float:
+    """How much of the bar is filled."""
+    if found >= exact or not found:
+        return float(found >= exact)
+    orders = math.log10(exact) - math.log10(found)
+    return 10**-orders if orders < _SHOWN_AS_SHARE else math.log10(found) / math.log10(exact)
+
+
+def _loss(found: int, exact: int, top: float) -> list[str]:
+    width = _WIDTH - 2 * _MARGIN - 10
+    return [
+        _text(loss_words(found, exact), _MARGIN, top + 4, "head"),
+        _bar(top + 13, width, "lost"),
+        _bar(top + 13, _share(found, exact) * width, "found"),
+    ]
+
+
+def _bar(y: float, width: float, class_: str) -> str:
+    return _tag("rect", x=_MARGIN, y=y, width=width, height=10, rx=3, class_=class_)
+
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+
+def _tag(tag: str, content: str = "", **attributes: object) -> str:
+    written = "".join(
+        f' {name.rstrip("_")}="{escape(_number(value) if isinstance(value, float) else str(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    return f"<{tag}{written}>{content}</{tag}>"
+
+
+def _text(content: str, x: float, y: float, class_: str | None = None, anchor: str | None = None) -> str:
+    style = None if anchor is None else f"text-anchor:{anchor}"
+    return _tag("text", escape(content), x=float(x), y=float(y), class_=class_, style=style)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+__all__ = ["SummaryPicture", "count_words", "draw_summary", "loss_words"]

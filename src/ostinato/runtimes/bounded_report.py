@@ -1,0 +1,37 @@
+"""What a run under a bound gave up, as rows that leave beside its matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from ostinato.techniques.bounded_latency.report import Report
+
+REPORT_NAME = "report"
+"""The column of `WorkloadResult.with_metrics`."""
+REPORT_TYPE = pa.struct(
+    [
+        ("query", pa.string()),
+        ("events", pa.int64()),
+        ("matches", pa.int64()),
+        ("dropped", pa.int64()),
+        ("lost_estimate", pa.float64()),
+        ("recall_estimate", pa.float64()),
+        ("bound_ns", pa.float64()),
+        ("calibrated_events", pa.int64()),
+        ("latency_p50_ns", pa.float64()),
+        ("latency_p95_ns", pa.float64()),
+        ("latency_p99_ns", pa.float64()),
+        ("within_bound", pa.float64()),
+        ("overhead", pa.float64()),
+    ]
+)
+
+
+def report_values(report: Report) -> pa.StructArray:
+    """The report's rows, one for each query of the engine."""
+    table = report.table()
+    columns = [table.column(field.name).combine_chunks().cast(field.type) for field in REPORT_TYPE]
+    return pa.StructArray.from_arrays(columns, fields=list(REPORT_TYPE))

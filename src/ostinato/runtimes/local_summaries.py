@@ -1,0 +1,238 @@
+"""A `StreamSummary` that is kept in this process: tables in, answers out. No JVM.
+
+Keys are numbered in the order in which they came; their values are Arrow columns, so no type is lost on the way to
+bytes and back.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.events.ordering import group_numbers
+from ostinato.predicates import types as t
+from ostinato.results.summary_answer import SummaryAnswer
+from ostinato.runtimes.local import as_table, one_array
+from ostinato.runtimes.task.summary_answers import AnswerLayout
+from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, summary_input
+from ostinato.runtimes.task.trend_results import window_edges as times_of
+from ostinato.techniques.stream_summary.answers import Answering, KeptColumns
+from ostinato.techniques.stream_summary.keyed import KeyedSummary
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.summaries import StreamSummary
+
+VERSION = 1
+_MAGIC = b"OSLV"
+_HEADER = struct.Struct("<4sHHqq")  # magic, version, unused, lengths of the schema and of the keys
+_KEYS_AT_ONCE = 8192
+"""Keys whose answers are made together: an answer takes much more room than a key."""
+_BEFORE_ALL = np.iinfo(np.int64).min
+
+
+def arrow_of(table: Any) -> pa.Table:
+    """A table in any form that `ost.match` takes."""
+    return as_table(table, t.Settings())
+
+
+class LiveSummary:
+    """What was fed so far."""
+
+    def __init__(self, description: StreamSummary, source: SummaryInput) -> None:
+        self.source = source
+        self.layout = AnswerLayout(source, description.query, description.form)
+        self.keyed = KeyedSummary(description.query, float_values=source.float_values)
+        self.is_shared = description.query.keyed_types is not None
+        """Some events belong to every key."""
+        self._keys = [pa.array([], source.type_of(name)) for name in source.columns.keys]
+        self._last = np.zeros(0, np.int64)
+        """By key the time of its last event; of all of them where some are shared."""
+
+    @classmethod
+    def of_schema(cls, description: StreamSummary, schema: pa.Schema) -> LiveSummary:
+        """A new one for tables of this schema."""
+        types = {part.name: part.type for part in schema}
+        return cls(description, summary_input(description.columns, schema.names, types.__getitem__))
+
+    @classmethod
+    def of_nothing(cls, description: StreamSummary) -> LiveSummary:
+        """One that was never fed; it doesn't know its types, and shows none of their values."""
+        columns = description.columns
+        types = dict.fromkeys((*columns.ties, *columns.keys, columns.type), t.STRING)
+        types[columns.time] = t.INT64 if columns.counts_units else t.NTZ
+        if columns.value is not None:
+            types[columns.value] = t.INT64
+        return cls.of_schema(description, pa.schema(list(types.items())))
+
+    def __len__(self) -> int:
+        """The number of keys."""
+        return len(self._last)
+
+    # --- events ---
+
+    def feed(self, table: pa.Table) -> None:
+        """Takes the events of a table."""
+        arrays = self._arrays(table)
+        rows = self.source.rows(arrays, self.keyed.codes, by_key=not self.is_shared)
+        if not len(rows.events):
+            return
+        found = self.source.key_arrays(arrays, rows)
+        numbers = self._numbers(found, len(rows.examples))
+        key, is_new = numbers[rows.key], numbers >= len(self)
+        last = np.append(self._last, np.full(int(is_new.sum()), self._latest()))
+        self._check_not_older(rows, last[key])
+        self.keyed.advance(key.tolist(), rows.events)
+        np.maximum.at(last, key, rows.events.time)
+        self._last = last
+        new = pa.array(is_new)
+        self._keys = [pa.concat_arrays([old, more.filter(new)]) for old, more in zip(self._keys, found, strict=True)]
+
+    def _numbers(self, keys: Sequence[pa.Array], count: int) -> NDArray[np.int64]:
+        """The numbers of so many different keys; new ones get the next, in their order."""
+        if not keys:
+            return np.zeros(count, np.int64)
+        together = [pa.concat_arrays([old, new]) for old, new in zip(self._keys, keys, strict=True)]
+        return group_numbers(len(self) + count, together)[len(self) :]
+
+    def _latest(self) -> int:
+        """Events of a new key may be older than those of others, unless keys share events."""
+        return int(self._last.max(initial=_BEFORE_ALL)) if self.is_shared else _BEFORE_ALL
+
+    def _arrays(self, table: pa.Table) -> dict[str, pa.Array]:
+        """The columns that are needed, in the types of the first table."""
+        types = {part.name: part.type for part in table.schema}
+        same = summary_input(self.source.columns, table.column_names, types.__getitem__)
+        if same != self.source:
+            named = zip(self.source.needed, self.source.types, strict=True)
+            was = ", ".join(f"{name} {t.spark_name(kind)}" for name, kind in named)
+            raise QueryError("SUMMARY_COLUMNS", "this table has other types than the one before", hint=f"it had {was}")
+        return {name: one_array(table.column(name)) for name in self.source.needed}
+
+    def _check_not_older(self, rows: SummaryRows, last: NDArray[np.int64]) -> None:
+        old = np.flatnonzero(rows.events.time < (self._latest() if self.is_shared else last))
+        if len(old):
+            one = old[:1]
+            before = np.array([self._latest()]) if self.is_shared else last[one]
+            time, then = (times_of(us, self.source.time_type)[0].as_py() for us in (rows.events.time[one], before))
+            message = f"an event at {time} came in a table after one at {then}"
+            hint = "feed tables in order of time; rows of one table may stand in any order"
+            raise MatchError("SUMMARY_TIME_ORDER", message, hint=hint)
+
+    # --- answers ---
+
+    def ask(self, key: Any) -> SummaryAnswer:
+        """The answer of one key."""
+        if key is None and self.source.columns.keys:
+            hint = "ask_all() answers for all keys; key={...: None} is the key NULL"
+            raise QueryError("SUMMARY_KEY", f"there is a summary for each {', '.join(self._key_names)}", hint=hint)
+        arrays = key_arrays_of(self.source, key)
+        number = int(self._numbers(arrays, 1)[0])
+        answers = self.keyed.ask_many([number])
+        return self.layout.objects(self.keyed.pool.answering, answers, [self._values(arrays, 0)])[0]
+
+    def ask_shared(self) -> SummaryAnswer:
+        """The answer over matches without a key."""
+        if not self.is_shared:
+            raise QueryError("SUMMARY_KEY", "all events have a key", hint="keyed_types= says which types carry it")
+        answers = self.keyed.ask_shared_in_columns()
+        return self.layout.objects(Answering(self.keyed.base), answers, [{}])[0]
+
+    def ask_all(self) -> pa.Table:
+        """The answers of all keys as rows."""
+        schema = self.layout.schema
+        parts = [self._answer_rows(numbers) for numbers in self._known()]
+        return pa.concat_tables([schema.empty_table(), *(part.select(schema.names) for part in parts)])
+
+    def _known(self) -> Iterator[list[int]]:
+        """The numbers of all keys, some at a time; what only shared events have in their key columns is none."""
+        known = [number for number in range(len(self)) if number in self.keyed.pool]
+        for start in range(0, len(known), _KEYS_AT_ONCE):
+            yield known[start : start + _KEYS_AT_ONCE]
+
+    def _answer_rows(self, numbers: list[int]) -> pa.Table:
+        chosen = pa.array(numbers, pa.int64())
+        keys = {name: array.take(chosen) for name, array in zip(self._key_names, self._keys, strict=True)}
+        found = self.layout.columns(self.keyed.pool.answering, self.keyed.ask_many(numbers))
+        return pa.Table.from_pydict({**keys, **found}, schema=self.layout.schema)
+
+    @property
+    def _key_names(self) -> tuple[str, ...]:
+        return self.source.columns.keys
+
+    def _values(self, arrays: Sequence[pa.Array], row: int) -> dict[str, Any]:
+        return {name: array[row].as_py() for name, array in zip(self._key_names, arrays, strict=True)}
+
+    def exact(self, table: pa.Table, key: Any) -> SummaryAnswer:
+        """The answer over all events of a table, with room for everything. What was fed plays no part."""
+        alone = key_arrays_of(self.source, key) if self._key_names else []
+        arrays = self._arrays(table)
+        rows = self.source.rows(arrays, self.keyed.codes, by_key=False)
+        events = rows.events
+        mine = self._has_key(arrays, rows, alone)
+        if self.is_shared:
+            mine |= ~self.keyed.carries_key(events.codes)
+        answering = self.keyed.pool.answering
+        inside = np.flatnonzero(mine & (events.codes < len(answering.summary.automaton.types)))
+        valid = np.ones(len(events), np.bool_) if events.valid is None else events.valid
+        values = np.zeros(len(events), np.int64) if events.values is None else events.values
+        seen = np.flatnonzero(mine)
+        everything = KeptColumns(
+            first=np.array([0, len(inside)], np.int64),
+            seen=np.array([len(seen)], np.int64),
+            now=events.time[seen[-1:]] if len(seen) else np.zeros(1, np.int64),
+            started=np.array([len(seen) > 0]),
+            number=np.searchsorted(seen, inside).astype(np.int64),
+            time=events.time[inside],
+            code=events.codes[inside],
+            value=values[inside],
+            valid=valid[inside],
+        )
+        return self.layout.objects(answering, answering.answers(everything), [self._values(alone, 0)])[0]
+
+    def _has_key(self, arrays: Mapping[str, pa.Array], rows: SummaryRows, key: Sequence[pa.Array]) -> NDArray[np.bool_]:
+        """Which events have the key."""
+        found = self.source.key_arrays(arrays, rows)
+        numbers = group_numbers(
+            1 + len(rows.examples), [pa.concat_arrays(pair) for pair in zip(key, found, strict=True)]
+        )
+        return np.asarray((numbers[1:] == numbers[0])[rows.key], np.bool_)
+
+    # --- bytes ---
+
+    def to_bytes(self) -> bytes:
+        """Everything that was fed, as far as it is kept."""
+        schema = pa.schema(list(zip(self.source.needed, self.source.types, strict=True))).serialize().to_pybytes()
+        columns = [pa.array(self._last), *self._keys]
+        keys = pa.record_batch(columns, names=[str(at) for at in range(len(columns))])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, keys.schema) as writer:
+            writer.write_batch(keys)
+        packed: bytes = sink.getvalue().to_pybytes()
+        header = _HEADER.pack(_MAGIC, VERSION, 0, len(schema), len(packed))
+        return b"".join((header, schema, packed, self.keyed.to_bytes()))
+
+    @classmethod
+    def from_bytes(cls, description: StreamSummary, data: bytes) -> LiveSummary:
+        """Reads `to_bytes`. Raises SUMMARY_STATE where the bytes are cut, or of another query."""
+        if len(data) < _HEADER.size or data[:4] != _MAGIC:
+            raise MatchError("SUMMARY_STATE", "these bytes are no summary that was fed")
+        _, version, _, schema_length, keys_length = _HEADER.unpack_from(data)
+        if version != VERSION:
+            raise MatchError("SUMMARY_STATE", f"a summary of version {version}, where version {VERSION} is read")
+        schema_end = _HEADER.size + schema_length
+        try:
+            schema = pa.ipc.read_schema(pa.py_buffer(data[_HEADER.size : schema_end]))
+            keys = pa.ipc.open_stream(data[schema_end : schema_end + keys_length]).read_all()
+        except (pa.ArrowException, OSError):
+            raise MatchError("SUMMARY_STATE", "the summary's bytes are cut") from None
+        found = cls.of_schema(description, schema)
+        found.keyed.restore(data[schema_end + keys_length :])
+        last, *columns = (one_array(column) for column in keys.columns)
+        found._last, found._keys = np.array(last), columns
+        return found

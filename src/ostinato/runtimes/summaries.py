@@ -1,0 +1,282 @@
+"""`ost.summary`: a description of what to keep of a stream, which tables and DataFrames can be fed to.
+
+>>> import ostinato as ost
+>>> import pyarrow as pa
+>>> orders = pa.table({"at": [1, 2, 3, 4, 5], "kind": ["A", "B", "B", "C", "B"], "price": [1, 2, 3, 4, 5]})
+>>> s = ost.summary("A B* C", type="kind", order_by="at", within=10, size=4, aggregate="SUM(price)")
+>>> answer = s.feed(orders).ask()
+>>> answer.value, answer.count, [(event.type, event.contribution) for event in answer.kept]
+(30, 4, [('A', 4), ('B', 2), ('B', 2), ('C', 4)])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from ostinato.errors import QueryError
+from ostinato.language.intervals import parse_interval
+from ostinato.query.event_query import Selection
+from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
+from ostinato.results.summary_answer import KeptEvent, SummaryAnswer
+from ostinato.results.trend_numbers import NumberForm
+from ostinato.runtimes.event_queries import Numbers
+from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
+from ostinato.runtimes.task.summary_rows import SummaryColumns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from ostinato.runtimes.local_summaries import LiveSummary
+
+_AGGREGATE = re.compile(r"\s*(count|sum|avg)\s*(?:\(\s*(.*?)\s*\)\s*)?", re.IGNORECASE | re.DOTALL)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class _Live:
+    """The one thing of a `StreamSummary` that changes: what was fed to it in this process."""
+
+    __slots__ = ("summary",)
+
+    def __init__(self) -> None:
+        self.summary: LiveSummary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSummary:
+    """What to keep. `feed` and `ask` keep it in this process; `run` and `df.transform(s)` on Spark."""
+
+    query: SummaryQuery
+    columns: SummaryColumns
+    form: NumberForm = NumberForm.DECIMAL
+    """How counts and sums are given in tables and DataFrames."""
+    buckets: int = DEFAULT_BUCKETS
+    """Into how many parts the keys of a stream are hashed, fixed for the life of its checkpoint."""
+    _live: _Live = field(default_factory=_Live, compare=False, repr=False)
+
+    # --- in process ---
+
+    def feed(self, table: Any) -> StreamSummary:
+        """Takes the events of a pyarrow Table, a pandas DataFrame or record batches, in any order within one call. A
+        key's events must not be older than what it was fed before. Returns the summary itself."""
+        from ostinato.runtimes.local_summaries import LiveSummary, arrow_of
+
+        arrow = arrow_of(table)
+        if self._live.summary is None:
+            self._live.summary = LiveSummary.of_schema(self, arrow.schema)
+        self._live.summary.feed(arrow)
+        return self
+
+    def ask(self, key: Any = None) -> SummaryAnswer:
+        """The answer as of the last event of a key: a value, a tuple of them, or a dict by column. A key without events
+        has an empty answer. Matches without an event of `keyed_types` belong to no key: `ask_shared`."""
+        return self._asked().ask(key)
+
+    def ask_shared(self) -> SummaryAnswer:
+        """With `keyed_types`, the answer over matches that have no event with a key."""
+        return self._asked().ask_shared()
+
+    def ask_all(self) -> pa.Table:
+        """One row for each key: its values, `asked_at`, `value`, `count`, `seen`, `kept`. The same as on Spark."""
+        return self._asked().ask_all()
+
+    def exact(self, table: Any, key: Any = None) -> SummaryAnswer:
+        """The answer over all events of a table, as if there was room for everything. Nothing is fed."""
+        from ostinato.runtimes.local_summaries import LiveSummary, arrow_of
+
+        arrow = arrow_of(table)
+        return LiveSummary.of_schema(self, arrow.schema).exact(arrow, key)
+
+    def to_bytes(self) -> bytes:
+        """All that was fed, for `restore`."""
+        return self._asked().to_bytes()
+
+    def restore(self, data: bytes) -> StreamSummary:
+        """Goes on from the bytes of an equal summary, in place of what was fed here. Returns the summary itself."""
+        from ostinato.runtimes.local_summaries import LiveSummary
+
+        self._live.summary = LiveSummary.from_bytes(self, data)
+        return self
+
+    def _asked(self) -> LiveSummary:
+        from ostinato.runtimes.local_summaries import LiveSummary
+
+        return self._live.summary or LiveSummary.of_nothing(self)
+
+    # --- Spark ---
+
+    def run(self, df: DataFrame, at: Any = None, *, trigger_events: str | None = None) -> DataFrame:
+        """The answers as a DataFrame; nothing runs yet. One row for each key and evaluation time: the values of the
+        key, `asked_at`, `value`, `count`, `seen`, `kept`.
+
+        A batch is asked at its end, or `at` times in a list, or at rows where the boolean column `at` is true: as of
+        their time, events of the same time included. A stream is asked at rows that fulfil the SQL condition
+        `trigger_events`, or without it at the end of every micro-batch, for the keys it touched.
+        """
+        if df.isStreaming:
+            from ostinato.runtimes.spark.summary_streaming import run_stream
+
+            if at is not None:
+                message = "a stream is asked by trigger events, or at the end of every micro-batch"
+                raise QueryError("INVALID_OPTION", message, hint="trigger_events=\"kind = 'ASK'\"")
+            return run_stream(self, df, trigger_events)
+        from ostinato.runtimes.spark.summaries import run_batch
+
+        if trigger_events is not None:
+            hint = "at='column' of boolean, or a list of times"
+            raise QueryError("INVALID_OPTION", "trigger_events are for streams", hint=hint)
+        return run_batch(self, df, at)
+
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """`df.transform(s)`: the answers at the end of a batch, or of every micro-batch."""
+        return self.run(df)
+
+
+def summary(
+    expression: str,
+    *,
+    type: str,
+    order_by: str | Sequence[str],
+    within: str | timedelta | int,
+    size: int,
+    aggregate: str = "COUNT",
+    partition_by: str | Sequence[str] = (),
+    keyed_types: Sequence[str] | None = None,
+    selection: str | Selection = Selection.ANY,
+    strategy: str | Strategy = Strategy.CAPPED,
+    probabilities: Mapping[str, float] | None = None,
+    tick: str | timedelta | float | None = None,
+    unknown_types: str | UnknownTypes = UnknownTypes.SKIP,
+    types: Sequence[str] = (),
+    half_life: int = 2000,
+    seed: int = 0,
+    numbers: Numbers = "decimal",
+    buckets: int = DEFAULT_BUCKETS,
+) -> StreamSummary:
+    """A summary of at most `size` events, kept so that an aggregate over all matches loses little whenever it is asked.
+
+    `expression` is a regular expression over event types (`E (H|K)* E`), which the text column `type` holds. `order_by`
+    is the column of their time (timestamp, date, or whole number), and perhaps more that order events of one time.
+    `within` is how far a match's events may lie apart: "10 minutes", or a number for whole numbers as times.
+    `aggregate` is COUNT, SUM(column) or AVG(column). `partition_by` are columns on which a match's events agree, or
+    those of `keyed_types` alone. `numbers` is how tables and DataFrames give counts and sums: "decimal", "text" or
+    "log10". The rest decides which events are kept, see docs/summaries.md.
+    """
+    window = _length("within", within, "SUMMARY_WINDOW")
+    every = None if tick is None else _tick(tick, window)
+    kind, value = _aggregate(aggregate)
+    keys, ordered = _names("partition_by", partition_by), _names("order_by", order_by)
+    _check(isinstance(type, str) and bool(ordered), "type= is a column, order_by= a column or several")
+    _check_numbers(numbers, size=size, half_life=half_life, seed=seed, buckets=buckets)
+    query = SummaryQuery(
+        expression=expression,
+        window_us=int(window.amount),
+        size=size,
+        aggregate=kind,
+        selection=_member("selection", selection, Selection),
+        strategy=_member("strategy", strategy, Strategy),
+        types=_names("types", types),
+        probabilities=None if probabilities is None else tuple(probabilities.items()),
+        tick_us=every,
+        unknown_types=_member("unknown_types", unknown_types, UnknownTypes),
+        partition_by=keys,
+        keyed_types=None if keyed_types is None else frozenset(_names("keyed_types", keyed_types)),
+        half_life_events=half_life,
+        seed=seed,
+    )
+    _check_types(query)
+    columns = SummaryColumns(type, ordered[0], ordered[1:], value, keys, window.counts_units)
+    return StreamSummary(query, columns, NumberForm(numbers), buckets)
+
+
+# --- what was written -> values ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Length:
+    amount: float
+    """Microseconds, or units of the time column."""
+    counts_units: bool
+
+
+def _length(name: str, written: Any, code: str) -> _Length:
+    if isinstance(written, timedelta):
+        return _Length(written // _MICROSECOND, False)
+    if isinstance(written, int | float) and not isinstance(written, bool):
+        if name == "tick" or _is_whole(written):
+            return _Length(written, True)
+    length = parse_interval(written) if isinstance(written, str) else None
+    if length is None:
+        hint = f'{name}="10 minutes", or a number where times are whole numbers'
+        raise QueryError(code, f"{name} is a length of time, not {written!r}", hint=hint)
+    return _Length(length // _MICROSECOND, False)
+
+
+def _tick(written: Any, window: _Length) -> float:
+    tick = _length("tick", written, "SUMMARY_TICK")
+    if tick.counts_units != window.counts_units:
+        raise QueryError("SUMMARY_TICK", "within and tick are both lengths of time, or both numbers")
+    return float(tick.amount)
+
+
+def _aggregate(written: str) -> tuple[SummaryAggregate, str | None]:
+    """`SUM(price)` -> SUM, price."""
+    found = _AGGREGATE.fullmatch(written) if isinstance(written, str) else None
+    if found is not None:
+        kind, of = SummaryAggregate(found[1].upper()), found[2]
+        if kind is SummaryAggregate.COUNT and of in (None, "", "*"):
+            return kind, None
+        if kind is not SummaryAggregate.COUNT and of and of != "*":
+            return kind, of[1:-1] if len(of) > 2 and of[0] == of[-1] == "`" else of
+    hint = "COUNT, SUM(column) or AVG(column)"
+    raise QueryError("SUMMARY_AGGREGATE", f"a summary can't answer {written!r}", hint=hint)
+
+
+def _names(argument: str, written: str | Sequence[str]) -> tuple[str, ...]:
+    names = (written,) if isinstance(written, str) else tuple(written)
+    _check(all(isinstance(name, str) for name in names), f"{argument} takes names, not {written!r}")
+    _check(len(set(names)) == len(names), f"{argument} names one twice: {', '.join(map(str, names))}")
+    return names
+
+
+E = TypeVar("E", bound=Enum)
+
+
+def _member(argument: str, written: Any, kind: type[E]) -> E:
+    """The member of an enumeration, by itself or by its value in any case."""
+    for member in kind:
+        if written is member or (isinstance(written, str) and written.lower() == str(member.value).lower()):
+            return member
+    known = ", ".join(repr(str(member.value).lower()) for member in kind)
+    raise QueryError("INVALID_OPTION", f"{argument} can't be {written!r}", hint=f"it is one of {known}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_numbers(numbers: Any, **whole: Any) -> None:
+    for name, value in whole.items():
+        _check(_is_whole(value), f"{name} is a whole number, not {value!r}")
+    _check(whole["buckets"] > 0, "there is at least one bucket")
+    _check(numbers in get_args(Numbers), f"numbers is one of {', '.join(get_args(Numbers))}, not {numbers!r}")
+
+
+def _check(holds: bool, message: str) -> None:
+    if not holds:
+        raise QueryError("INVALID_OPTION", message)
+
+
+def _check_types(query: SummaryQuery) -> None:
+    """Reads the expression: its errors are known before the first event."""
+    from ostinato.techniques.stream_summary.keyed import KeyedSummary
+
+    KeyedSummary(query)
+
+
+__all__ = ["KeptEvent", "StreamSummary", "SummaryAnswer", "summary"]

@@ -1,0 +1,172 @@
+"""A workload of clauses + the rows of some whole keys -> the output rows of every clause. Neither Spark nor text here.
+
+Clauses of one stream are matched together by the shared matcher, within their bounds where they have any; from its
+matches on, a clause's rows are made as its own worker makes them. The other clauses run alone, each in its worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.errors import MatchError, speaking_of
+from ostinato.matching.engine import check_longest
+from ostinato.matching.event_matches import MatchLimits
+from ostinato.matching.symbols import Mask
+from ostinato.planning.bounded_clauses import ClauseProgram
+from ostinato.planning.typed_clauses import TypedClauses, TypedStream
+from ostinato.query.expressions import Expr
+from ostinato.runtimes.bounded_options import BoundRequest
+from ostinato.runtimes.task.clause_events import ClauseEvents, StreamRows
+from ostinato.runtimes.task.clause_matches import ClauseMatches, FoundRows
+from ostinato.runtimes.task.found_slots import FoundSlots, can_read
+from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
+from ostinato.sharing.bounds import Bounds
+from ostinato.techniques.bounded_latency.engine import BoundedEngine
+from ostinato.techniques.bounded_latency.materialise import PatternMatches
+from ostinato.techniques.bounded_latency.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class ClausesTask:
+    """What a task runs. Values only: sent to workers."""
+
+    typed: TypedClauses
+    names: tuple[str, ...]
+    request: BoundRequest
+    limits: MatchLimits
+
+    def bounds(self, stream: TypedStream) -> Bounds | None:
+        """Those of a stream's clauses; None where they have none."""
+        if self.request.is_empty:
+            return None
+        found = self.request.bounds(self.names).of([clause.clause for clause in stream.stream.clauses])
+        return None if found.is_none else found
+
+
+@dataclass(frozen=True, slots=True)
+class ClausesFound:
+    """For each clause its rows; for each stream with a bound what was given up."""
+
+    rows: tuple[OutputRows, ...]
+    reports: tuple[Report, ...]
+
+
+class ClausesWorker:
+    """Runs a workload over as many batches of whole keys as there are; holds nothing between them."""
+
+    def __init__(self, task: ClausesTask) -> None:
+        self.task = task
+        self.typed = task.typed
+        self.workers = [Worker(typed) for typed in task.typed.clauses]
+        self.streams = [_StreamWorker(stream, task, self.workers) for stream in task.typed.streams]
+
+    def run(self, batch: Batch) -> ClausesFound:
+        """`batch.row_masks` are the row conditions of the workload."""
+        rows: dict[int, OutputRows] = {}
+        reports = []
+        for number in self.typed.alone:
+            with speaking_of(self.typed.clauses[number].plan.bound.clause.text):
+                rows[number] = self.workers[number].run(self._own(batch, number))
+        for stream in self.streams:
+            found = stream.run(batch, self._conditions(batch))
+            rows |= found.rows
+            reports += [found.report] if found.report is not None else []
+        return ClausesFound(tuple(rows[number] for number in range(len(self.workers))), tuple(reports))
+
+    def _own(self, batch: Batch, number: int) -> Batch:
+        """The batch as one clause alone would have it."""
+        masks = [batch.row_masks[place] for place in self.typed.row_conditions[number]]
+        return Batch(batch.count, batch.arrays, masks)
+
+    def _conditions(self, batch: Batch) -> dict[Expr, Mask]:
+        return {
+            condition: batch.row_masks[place]
+            for typed, places in zip(self.typed.clauses, self.typed.row_conditions, strict=True)
+            for condition, place in zip(typed.plan.row_conditions, places, strict=True)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _StreamFound:
+    rows: dict[int, OutputRows]
+    report: Report | None
+
+
+class _StreamWorker:
+    """The clauses of one stream."""
+
+    def __init__(self, typed: TypedStream, task: ClausesTask, workers: Sequence[Worker]) -> None:
+        self.typed = typed
+        self.workers = [workers[clause.clause] for clause in typed.stream.clauses]
+        self.reader = ClauseEvents(typed)
+        self.outputs = [
+            _ClauseOutput(clause, worker) for clause, worker in zip(typed.stream.clauses, self.workers, strict=True)
+        ]
+        self.bounds = task.bounds(typed)
+        self.task = task
+
+    def run(self, batch: Batch, conditions: dict[Expr, Mask]) -> _StreamFound:
+        rows = self.reader.read(batch, conditions)
+        key_at = rows.columns.ordered.key_at
+        for worker in self.workers:
+            check_longest(worker.task, key_at)
+        try:
+            step = self._engine().advance(rows.events, None, finished=True)
+        except MatchError as error:
+            raise _in_words_of_clauses(error) from None
+        window = Window(rows.columns, ())
+        found = {}
+        for clause, output, matches in zip(self.typed.stream.clauses, self.outputs, step.matches, strict=True):
+            found[clause.clause] = output.rows(_in_order(matches, rows), window)
+        return _StreamFound(found, None if self.bounds is None else step.report)
+
+    def _engine(self) -> BoundedEngine:
+        request = self.task.request
+        return BoundedEngine(
+            self.typed.merged,
+            self.typed.conditions,
+            self.bounds,
+            policy=request.shedding,
+            clock=request.new_clock(),
+            limits=self.task.limits,
+        )
+
+
+class _ClauseOutput:
+    """From what was found of a clause to its rows."""
+
+    def __init__(self, clause: ClauseProgram, worker: Worker) -> None:
+        self.worker = worker
+        self.matches = ClauseMatches(clause, worker.plan)
+        self.slots = FoundSlots(clause, worker.plan) if can_read(clause, worker.plan) else None
+
+    def rows(self, found: FoundRows, window: Window) -> OutputRows:
+        found = self.matches.preferred(found)
+        with speaking_of(self.worker.bound.clause.text):
+            if self.slots is not None:
+                return self.slots.output(found, window.columns)
+            key_at = window.columns.ordered.key_at
+            parts = [self.worker.output(matches, window) for matches in self.matches.whole(found, key_at)]
+        if len(parts) == 1:
+            return parts[0]
+        arrays = {name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in parts[0].arrays}
+        return OutputRows(sum(part.count for part in parts), arrays)
+
+
+def _in_words_of_clauses(error: MatchError) -> MatchError:
+    """The matcher speaks of event queries, whose conditions are in WHERE."""
+    hint = None if error.hint is None else error.hint.replace("WHERE", "DEFINE")
+    return MatchError(error.code, error.message.replace("WHERE", "DEFINE"), hint=hint)
+
+
+def _in_order(matches: PatternMatches, rows: StreamRows) -> FoundRows:
+    """The rows of the matches as numbered in the order of matching."""
+    return FoundRows(
+        matches.offsets.astype(np.int64, copy=False),
+        rows.arrival[matches.rows],
+        matches.labels.astype(np.int64, copy=False),
+    )

@@ -1,0 +1,283 @@
+"""State of a bucket of keys + events that arrive + watermark -> answers that were asked for + state.
+
+Events wait until the watermark has passed them, then go to the summaries of their keys in the order of time. Answers
+are asked for by rows of the stream (`trigger` names a column that marks them), or by every step for the keys that had
+events in it. Which micro-batches the stream is cut into changes neither what is kept nor what a trigger is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.query.summary_query import SummaryQuery
+from ostinato.runtimes.task.stream import Counts
+from ostinato.runtimes.task.stream_intake import Gate
+from ostinato.runtimes.task.stream_state import BucketState, Keys, Opened, read_header, read_rows, stamped
+from ostinato.runtimes.task.summary_pages import (
+    Ints,
+    KeyTable,
+    OpenedPages,
+    PageReader,
+    merged_tables,
+    no_page,
+    open_pages,
+)
+from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows
+from ostinato.techniques.stream_summary.answers import Answering, Answers
+from ostinato.techniques.stream_summary.many_answers import AnsweringPool
+from ostinato.techniques.stream_summary.state import VERSION
+from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Answers, one for each key and moment that was asked for."""
+
+    keys: tuple[pa.Array, ...]
+    asked_at_us: Ints
+    answers: Answers
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryBucket(BucketState):
+    """A bucket's state without its pages, which are read and written one by one."""
+
+    page_bytes: int = 0
+
+    @property
+    def size(self) -> int:
+        """In bytes, pages included."""
+        return sum(map(len, (self.header, *self.waiting))) + self.page_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryStep:
+    """What comes of one `advance`."""
+
+    results: tuple[Asked, ...]
+    state: SummaryBucket
+    wake_at_us: int | None
+    counts: Counts
+    pages: dict[int, bytes | None]
+    """Pages to write; None: to remove."""
+
+
+class _Totals(NamedTuple):
+    """What the header says of the pages."""
+
+    keys: int = 0
+    pages: int = 1
+    page_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """What comes of released rows."""
+
+    asked: tuple[Asked, ...]
+    totals: _Totals
+    pages: dict[int, bytes | None]
+
+
+class PagedPool(AnsweringPool):
+    """The summaries of a table of keys, by their places in it."""
+
+    def __init__(self, summary: Summary, table: KeyTable) -> None:
+        super().__init__(summary)
+        edge = self._integers.shape[1]
+        self._integers = np.concatenate((self._integers, table.summaries[:, :edge]))
+        self._numbers = np.concatenate((self._numbers, table.summaries[:, edge:].view(np.float64)))
+        self._slots = {place: place + 1 for place in range(len(table))}
+        self._wide = {place: summary.state_from_bytes(state) for place, state in enumerate(table.wide) if state}
+
+    def table_rows(self) -> tuple[Ints, tuple[bytes | None, ...]]:
+        """Summaries and wide ones of all keys, as a table has them."""
+        rows = np.concatenate((self._integers[1:], self._numbers[1:].view(np.int64)), axis=1)
+        wide = [self._wide[place].to_bytes() if place in self._wide else None for place in range(len(self))]
+        return rows, tuple(wide)
+
+    @staticmethod
+    def fresh_row(summary: Summary) -> Ints:
+        """A new summary, as a table has it."""
+        pool = AnsweringPool(summary)
+        return np.concatenate((pool._integers[0], pool._numbers[0].view(np.int64)))
+
+
+class SummaryStreamWorker:
+    """One query over buckets of keys; holds nothing between steps.
+
+    `key_hash` names the shipped column with a hash of the keys; without keys there is none. `trigger` names that of the
+    rows that ask; None: every step asks.
+    """
+
+    def __init__(
+        self, query: SummaryQuery, source: SummaryInput, key_hash: str | None = None, trigger: str | None = None
+    ) -> None:
+        self.summary = Summary(query, float_values=source.float_values)
+        self.source = source
+        self.key_hash = key_hash
+        self.trigger = trigger
+        self.gate = Gate(source.columns.time)
+        self.fingerprint = hashlib.sha256(repr((query, source, VERSION)).encode()).hexdigest()
+        self.answering = Answering(self.summary)
+        self._fresh = PagedPool.fresh_row(self.summary)
+
+    @property
+    def width(self) -> int:
+        """Numbers of 8 bytes in a summary."""
+        return len(self._fresh)
+
+    def advance(
+        self,
+        state: BucketState,
+        arrived: pa.Table | None,
+        watermark_us: int,
+        *,
+        finished: bool = False,
+        read_page: PageReader = no_page,
+    ) -> SummaryStep:
+        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
+
+        `finished`: no rows will follow, whatever the watermark says. `read_page` gives what earlier steps wrote.
+        """
+        header, known_until = read_header(state, self.fingerprint)
+        before = _Totals() if header is None else _Totals(*(column[0].as_py() for column in header.columns))
+        opened = Opened(Keys.new(0), known_until, None, read_rows(state.waiting, "waiting rows"))
+        intake = self.gate.take_in(state, opened, arrived, watermark_us, finished=finished)
+        moved = _Moved((), before, {})
+        if intake.released is not None:
+            moved = self._moved(intake.released, before, read_page)
+        header_after = _header(moved.totals, intake.known_until, self.fingerprint)
+        return SummaryStep(
+            results=moved.asked,
+            state=SummaryBucket(header_after, (), intake.waiting, moved.totals.page_bytes),
+            wake_at_us=intake.waiting_from,
+            counts=Counts(
+                rows=intake.arrived,
+                late_rows=0 if intake.late is None else intake.late.num_rows,
+                matches=sum(len(asked.answers) for asked in moved.asked),
+                open_runs=moved.totals.keys,
+                buffered_rows=intake.waiting_rows,
+            ),
+            pages=moved.pages,
+        )
+
+    def _moved(self, released: pa.RecordBatch, before: _Totals, read_page: PageReader) -> _Moved:
+        arrays = dict(zip(released.schema.names, released.columns, strict=True))
+        rows = self.source.rows(arrays, self.summary.codes)
+        read = _Measured(read_page)
+        opened = open_pages(self._asked_for(arrays, rows), before.keys, before.pages, read)
+        pool = PagedPool(self.summary, opened.table)
+        asked = tuple(self._answered(pool, opened, arrays, rows))
+        pages = opened.written(*pool.table_rows())
+        written = sum(len(page) for page in pages.values() if page is not None)
+        totals = _Totals(opened.keys, opened.pages, before.page_bytes - read.bytes + written)
+        return _Moved(asked, totals, pages)
+
+    def _asked_for(self, arrays: dict[str, pa.Array], rows: SummaryRows) -> KeyTable:
+        """The keys of the rows, each with a new summary, for those that have none yet."""
+        count = len(rows.examples)
+        hashes = np.zeros(count, np.int64)
+        if self.key_hash is not None:
+            hashes = arrays[self.key_hash].to_numpy()[rows.examples]
+        keys = tuple(self.source.key_arrays(arrays, rows))
+        return KeyTable(keys, hashes, np.tile(self._fresh, (count, 1)), (None,) * count)
+
+    def _answered(
+        self, pool: PagedPool, opened: OpenedPages, arrays: dict[str, pa.Array], rows: SummaryRows
+    ) -> Iterator[Asked]:
+        """Lets the events come, and stops to ask."""
+        place, events = opened.place[rows.key], rows.events
+        if self.trigger is None:
+            pool.advance(place.tolist(), events)
+            answers = pool.ask_many(opened.place.tolist())
+            yield _asked(opened, opened.place, answers.kept.now, answers)
+            return
+        marked = arrays[self.trigger].to_numpy(zero_copy_only=False)[rows.rows].astype(np.bool_)
+        for part in _rounds(rows.key, events.time, marked):
+            pool.advance(place[part.events].tolist(), _taken(events, part.events))
+            if len(part.asking):
+                chosen = place[part.asking]
+                yield _asked(opened, chosen, events.time[part.asking], pool.ask_many(chosen.tolist()))
+
+    # --- answers without events ---
+
+    def all_answers(self, table: KeyTable) -> Asked:
+        """What the summaries of a table answer, each as of its last event."""
+        answers = PagedPool(self.summary, table).ask_many(range(len(table)))
+        return Asked(table.keys, answers.kept.now, answers)
+
+    def answers_of(self, key: Sequence[pa.Array], tables: Sequence[KeyTable]) -> Answers:
+        """The answer of one key, which may be in one of the tables; an empty one where it is in none."""
+        fresh = KeyTable(tuple(key), np.zeros(1, np.int64), self._fresh[None, :], (None,))
+        table, place = merged_tables(tables, fresh)
+        return PagedPool(self.summary, table).ask_many(place.tolist())
+
+
+def _asked(opened: OpenedPages, places: Ints, asked_at_us: Ints, answers: Answers) -> Asked:
+    chosen = pa.array(places)
+    return Asked(tuple(key.take(chosen) for key in opened.table.keys), asked_at_us, answers)
+
+
+class _Round(NamedTuple):
+    """Events that come before anybody is asked, and for each key that is asked then one of the asking moment."""
+
+    events: Ints
+    asking: Ints
+
+
+def _rounds(key: Ints, time: Ints, marked: NDArray[np.bool_]) -> Iterator[_Round]:
+    """Keys don't depend on one another, so each key's first question is in the first round, and so on.
+
+    A question is answered behind all events of its time: which of them came first, nobody knows.
+    """
+    starts = np.flatnonzero(np.append(True, (key[1:] != key[:-1]) | (time[1:] != time[:-1])))
+    asks = np.logical_or.reduceat(marked, starts)
+    questions = np.cumsum(asks) - asks  # before each moment, of all keys
+    is_first = np.append(True, key[starts[1:]] != key[starts[:-1]])
+    number = questions - np.repeat(questions[is_first], np.diff(np.append(np.flatnonzero(is_first), len(starts))))
+    of_event = np.repeat(number, np.diff(np.append(starts, len(key))))
+    order = np.argsort(of_event, kind="stable")
+    edges = np.searchsorted(of_event[order], np.arange(int(number.max()) + 2))
+    asking = np.flatnonzero(asks)
+    asking = asking[np.argsort(number[asking], kind="stable")]
+    turns = np.searchsorted(number[asking], np.arange(len(edges)))
+    for turn in range(len(edges) - 1):
+        yield _Round(order[edges[turn] : edges[turn + 1]], starts[asking[turns[turn] : turns[turn + 1]]])
+
+
+def _taken(events: SummaryEvents, rows: Ints) -> SummaryEvents:
+    return SummaryEvents(
+        events.time[rows],
+        events.codes[rows],
+        None if events.values is None else events.values[rows],
+        None if events.valid is None else events.valid[rows],
+    )
+
+
+class _Measured:
+    """Reads pages and adds up their bytes."""
+
+    def __init__(self, read: PageReader) -> None:
+        self._read = read
+        self.bytes = 0
+
+    def __call__(self, page: int) -> bytes | None:
+        found = self._read(page)
+        self.bytes += len(found or b"")
+        return found
+
+
+def _header(totals: _Totals, known_until: int, fingerprint: str) -> bytes:
+    batch = pa.RecordBatch.from_pydict({name: [value] for name, value in totals._asdict().items()})
+    return stamped(batch, known_until, fingerprint)
+
+
+__all__ = ["Asked", "PagedPool", "SummaryStep", "SummaryStreamWorker"]

@@ -1,0 +1,202 @@
+"""`ost.Workload`: many queries over one input, answered together, and perhaps within bounds.
+
+>>> import ostinato as ost
+>>> import pyarrow as pa
+>>> rides = pa.table({"ts": [1, 2, 3, 4], "kind": ["Request", "Travel", "Travel", "Pickup"]})
+>>> trends = ["PATTERN SEQ(Request, Travel+) RETURN COUNT(*)", "PATTERN SEQ(Travel+, Pickup) RETURN COUNT(*)"]
+>>> found = ost.Workload(trends, type="kind", time="ts").run(rides)
+>>> found["q2"].to_pylist()
+[{'count(*)': Decimal('3')}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ostinato.errors import QueryError
+from ostinato.language.event_binding import TypeArgument
+from ostinato.language.fluent import PatternQuery
+from ostinato.language.lexer import tokenize
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.event_queries import EventOptions, EventsQuery, changed_options, events
+from ostinato.runtimes.local_query import LocalQuery, as_local_query
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from ostinato.techniques.bounded_latency.report import Report
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadResult(Generic[T]):
+    """What a workload found: a pyarrow Table in process, a lazy DataFrame on Spark.
+
+    `rows` has the rows of all queries: `query`, `group` (a struct of the GROUP BY columns of all queries),
+    `window_start`, `window_end`, `aggregates` (a struct of all aggregates by name), and for queries that return matches
+    `match_number`, `match_start`, `match_end` and `events`. A column is there if a query has it, NULL for the others.
+    A column that queries give in different types is text there.
+
+    `result["q1"]` has the columns and types of one query alone. On Spark it is a job of its own, which runs the queries
+    that share its shuffle, too: to look at many of them, write `rows` once and read that.
+    """
+
+    rows: T
+    queries: Mapping[str, T]
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    """What the engines did, where the work was done in this process: bursts shared, split, merged and so on."""
+    workload: Workload | None = None
+    """What was asked; `ost.explain` of a result tells what its run did."""
+    reports: tuple[Report, ...] = ()
+    """In process, under a bound: what each engine gave up."""
+    metrics: DataFrame | None = None
+    """On Spark, under a bound: what was given up, a row for each task (or micro-batch and bucket) and query."""
+    with_metrics: DataFrame | None = None
+    """On Spark, under a bound: `rows` and `metrics` of one and the same run, to be written once. What was given up
+    stands in the column `report`, which is NULL in the rows of matches."""
+
+    @property
+    def report(self) -> Report:
+        """In process, under a bound: what was given up; of the only engine, where there are several see `reports`."""
+        if len(self.reports) != 1:
+            raise QueryError(
+                "NO_REPORT",
+                f"there are {len(self.reports)} reports" if self.reports else "nothing was bounded in this process",
+                hint="result.reports has one for each stream of the workload, result.metrics those of Spark's tasks",
+            )
+        return self.reports[0]
+
+    def __getattr__(self, name: str) -> Any:
+        """What `rows` can do: `result.show()`, `result.to_pylist()`."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.rows, name)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self.queries:
+            raise QueryError(
+                "UNKNOWN_QUERY", f"no query is called '{name}'", hint=f"there are {', '.join(self.queries)}"
+            )
+        return self.queries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Workload:
+    """Many queries over one input, answered together: what they have in common is computed once.
+
+    On Spark all event queries are one job in which rows are shuffled once for each distinct GROUP BY.
+    """
+
+    queries: tuple[EventsQuery | LocalQuery, ...]
+    names: tuple[str, ...]
+    options: EventOptions
+    request: BoundRequest
+    """What it has to keep to."""
+
+    def __init__(
+        self,
+        queries: Sequence[Any] | Mapping[str, Any],
+        names: Sequence[str] | None = None,
+        *,
+        type: TypeArgument = None,
+        time: str | None = None,
+        latency_bound: Any = None,
+        memory_bound: Any = None,
+        selection_ratio: float | None = None,
+        batch_budget: Any = None,
+        weights: Mapping[str, float] | None = None,
+        shedding: Any = UNBOUNDED.shedding,
+        clock: Any = None,
+        **options: Any,
+    ) -> None:
+        """`queries` are texts of event queries or of MATCH_RECOGNIZE, `ost.events(...)` or `ost.pattern(...)`, perhaps
+        by name; without names they are q1, q2 and so on.
+
+        With a bound, matches are given up where it would be missed, and the result says how many: `BoundRequest` and
+        docs/workloads.md say what the bounds mean. The other options are those of `EventsQuery.with_options`, for all
+        queries: `numbers`, `approximate`, `sharing`, ...
+        """
+        called = _named(queries, names)
+        chosen = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
+        asked = tuple(_read(query, name, type, time, chosen) for name, query in called.items())
+        request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, shedding, clock)
+        request.bounds(tuple(called))  # raises for what is no bound, or of no query
+        object.__setattr__(self, "queries", asked)
+        object.__setattr__(self, "names", tuple(called))
+        object.__setattr__(self, "options", chosen)
+        object.__setattr__(self, "request", request)
+
+    @property
+    def events(self) -> dict[str, EventsQuery]:
+        """The event queries by name."""
+        named = zip(self.names, self.queries, strict=True)
+        return {name: query for name, query in named if isinstance(query, EventsQuery)}
+
+    @property
+    def clauses(self) -> dict[str, LocalQuery]:
+        """The MATCH_RECOGNIZE queries by name."""
+        named = zip(self.names, self.queries, strict=True)
+        return {name: query for name, query in named if isinstance(query, LocalQuery)}
+
+    def run(self, data: Any) -> WorkloadResult[Any]:
+        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame."""
+        if data.__class__.__module__.split(".")[0] == "pyspark":
+            from ostinato.runtimes.spark.workloads import workload_dataframes
+
+            return workload_dataframes(self, data)
+        return self._run_in_process(data)
+
+    def _run_in_process(self, data: Any) -> WorkloadResult[pa.Table]:
+        from ostinato.runtimes.local_workloads import workload_tables
+
+        return workload_tables(self, data)
+
+
+_CLAUSE_WORDS = frozenset({"MATCH_RECOGNIZE", "PARTITION", "ORDER", "MEASURES", "SELECT", "WITH", "("})
+
+
+def _named(queries: Sequence[Any] | Mapping[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
+    if isinstance(queries, str):
+        raise QueryError("INVALID_OPTION", "a workload takes a list of queries", hint="ost.Workload([text, ...])")
+    if isinstance(queries, Mapping):
+        names, queries = list(queries), list(queries.values())
+    called = [f"q{i}" for i in range(1, len(queries) + 1)] if names is None else names
+    if not queries or len(called) != len(queries) or len(set(called)) != len(called):
+        raise QueryError(
+            "INVALID_OPTION",
+            f"{len(queries)} queries and {len(set(called))} different names",
+            hint="a workload has at least one query, and each has a name of its own",
+        )
+    return dict(zip(called, queries, strict=True))
+
+
+def _read(
+    query: Any, name: str, type: TypeArgument, time: str | None, options: EventOptions
+) -> EventsQuery | LocalQuery:
+    if isinstance(query, PatternQuery | MatchRecognize) or (isinstance(query, str) and _is_clause(query)):
+        return as_local_query(query)
+    asked = events(query, type=type, time=time)
+    if asked.options not in (EventOptions(), options):
+        raise QueryError(
+            "INVALID_OPTION",
+            f"query '{name}' has options of its own, but those of a workload hold for all of its queries",
+            hint="ost.Workload([...], numbers=..., approximate=...)",
+        )
+    return replace(asked, options=options)
+
+
+def _is_clause(text: str) -> bool:
+    """Whether a text is MATCH_RECOGNIZE, and not an event query."""
+    words = [token.upper for token in tokenize(text)]
+    return words[0] in _CLAUSE_WORDS or "MATCH_RECOGNIZE" in words or (words[0] == "PATTERN" and "DEFINE" in words)

@@ -1,0 +1,1 @@
+"""SHARP: many patterns over one stream with one state and one deadline."""

@@ -1,0 +1,180 @@
+"""Kernels about what a step makes: its columns, its class, the matches that it completes, and whether it is kept."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernel_cache import inline_kernel
+from ostinato.predicates.kernel_arithmetic import real_less
+from ostinato.techniques.bounded_latency.run_checks import ask, feature_value
+from ostinato.techniques.bounded_latency.store import (
+    CLASS,
+    FIRST,
+    LENGTH,
+    LIMIT,
+    NODE,
+    PARENT,
+    ROW,
+    SEGMENT,
+    TAG,
+)
+
+SAMPLES = 512
+"""How many values of each feature are kept for learning where buckets end."""
+SAMPLED = 8
+"""Once there are so many, one in eight is taken: those of one event are much alike."""
+
+
+class Samples(NamedTuple):
+    """The last values of each feature, in a ring for each."""
+
+    values: NDArray[np.float64]
+    seen: NDArray[np.int64]
+    """By node how many have been put there."""
+
+
+@inline_kernel
+def pseudo_random(number):  # type: ignore[no-untyped-def]
+    """A number below 2^32 (the finaliser of splitmix64)."""
+    x = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((x ^ (x >> np.uint64(31))) >> np.uint64(32))
+
+
+@inline_kernel
+def fill_start(new, node, row, limit, tag, links, kin):  # type: ignore[no-untyped-def]
+    """The columns of a match of one event."""
+    kin[new, PARENT], kin[new, SEGMENT], kin[new, NODE], kin[new, FIRST] = -1, -1, node, row
+    links[new, LIMIT], links[new, TAG], links[new, LENGTH] = limit, tag, 1
+    links[new, ROW] = row
+
+
+@inline_kernel
+def fill_longer(new, node, row, pm, segment, links, kin):  # type: ignore[no-untyped-def]
+    """The columns of what grows out of `pm` by a row, or by the segment that ends with it."""
+    kin[new, PARENT], kin[new, SEGMENT], kin[new, NODE], kin[new, FIRST] = pm, segment, node, kin[pm, FIRST]
+    links[new, LIMIT], links[new, TAG] = links[pm, LIMIT], links[pm, TAG]
+    length = np.int64(1) if segment < 0 else links[segment, LENGTH]
+    links[new, LENGTH] = links[pm, LENGTH] + length
+    links[new, ROW] = row
+
+
+@inline_kernel
+def mask_of_new(new, node, pm, segment, masks, patterns):  # type: ignore[no-untyped-def]
+    """It is for the patterns of its node that all it grew out of is kept for."""
+    for word in range(masks.shape[1]):
+        mask = patterns[node, word]
+        if pm >= 0:
+            mask &= masks[pm, word]
+        if segment >= 0:
+            mask &= masks[segment, word]
+        masks[new, word] = mask
+
+
+@inline_kernel
+def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
+    """Instance: all rows of a new partial match."""
+    source, segment = np.int64(kin[new, PARENT]), np.int64(kin[new, SEGMENT])
+    at = np.int64(0)
+    if source >= 0:
+        for i in range(links[source, LENGTH]):
+            rows[new, i] = rows[source, i]
+        at = links[source, LENGTH]
+    if segment >= 0:
+        for i in range(links[segment, LENGTH]):
+            rows[new, at + i] = rows[segment, i]
+    else:
+        rows[new, at] = row
+
+
+# --- classes ----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def class_of(pm, node, features, nulls, buckets):  # type: ignore[no-untyped-def]
+    """The class into which its features put a partial match."""
+    number = np.int64(0)
+    first = buckets.feature_at[node]
+    for i in range(buckets.feature_at[node + 1] - first):
+        begin, end = buckets.edge_at[first + i], buckets.edge_at[first + i + 1]
+        low, high = begin, end
+        if nulls[pm] >> i & 1:
+            low = end + 1
+        else:
+            value = features[pm, i]
+            while low < high:
+                middle = (low + high) // 2
+                if real_less(value, buckets.edges[middle]):
+                    high = middle
+                else:
+                    low = middle + 1
+        number = number * (end - begin + 2) + (low - begin)
+    return buckets.class_at[node] + number
+
+
+@inline_kernel
+def sample(pm, node, serial, features, nulls, buckets, samples):  # type: ignore[no-untyped-def]
+    first = buckets.feature_at[node]
+    count = buckets.feature_at[node + 1] - first
+    seen = samples.seen[node]
+    if count > 0 and (seen < SAMPLES or serial % SAMPLED == 0):
+        for i in range(count):
+            if not nulls[pm] >> i & 1:
+                samples.values[first + i, seen % SAMPLES] = features[pm, i]
+        samples.seen[node] = seen + 1
+
+
+@inline_kernel
+def log_birth(pm, of_class, links, births):  # type: ignore[no-untyped-def]
+    logged = births[0, 0]
+    if logged < len(births) - 1:
+        births[logged + 1, 0], births[logged + 1, 1] = links[pm, CLASS], of_class
+        births[0, 0] = logged + 1
+
+
+# --- run conditions ---------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def nothing_carried(new, node, row, store, checks):  # type: ignore[no-untyped-def]
+    return 0
+
+
+@inline_kernel
+def end_asks_nothing(end, pm, segment, row, label, labels, ends, store, checks):  # type: ignore[no-untyped-def]
+    return 1
+
+
+@inline_kernel
+def carry_run(new, node, row, store, checks):  # type: ignore[no-untyped-def]
+    """Features of a new partial match, and the registers that it keeps, from the work."""
+    work = checks.work
+    for i in range(store.registers.shape[1]):
+        store.registers[new, i] = work.registers[1, i]
+    for i in range(store.whole.shape[1]):
+        store.whole[new, i], store.real[new, i] = work.whole[1, i], work.real[1, i]
+    first = checks.feature_at[node]
+    nulls = 0
+    for i in range(checks.feature_at[node + 1] - first):
+        is_there, value = feature_value(checks.feature[first + i], row, checks)
+        store.features[new, i] = value
+        if not is_there:
+            nulls |= 1 << i
+    store.nulls[new] = nulls
+    return 0
+
+
+@inline_kernel
+def end_checks_hold(end, pm, segment, row, label, labels, ends, store, checks):  # type: ignore[no-untyped-def]
+    for at in range(ends.check_at[end], ends.check_at[end + 1]):
+        verdict = ask(
+            ends.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each, checks.register,
+            checks.work, checks.conditions,
+        )  # fmt: skip
+        if verdict != 1:
+            return verdict
+    return 1

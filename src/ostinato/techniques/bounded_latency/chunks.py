@@ -1,0 +1,174 @@
+"""One call of a bounded engine: its rows taken chunk by chunk, with the keeper asked in between.
+
+Chunks are cut by rows of the stream. With a virtual clock deciding costs nothing, and the keeper is asked after every
+chunk of a fixed part of the window. With a real one chunks grow until what deciding costs is small beside matching.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.sharing.clock import Clock, Work
+from ostinato.sharing.merged_plan import MergedPlan
+from ostinato.techniques.bounded_latency.accounts import new_accounts
+from ostinato.techniques.bounded_latency.keeper import Keeper
+from ostinato.techniques.bounded_latency.matcher import MatcherRun
+from ostinato.techniques.bounded_latency.plan_events import PlanEvents
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, recall, with_period
+from ostinato.techniques.bounded_latency.store import SPARE, USED
+
+SHORTEST, LONGEST = 32, 4096
+"""Rows of a chunk."""
+CHUNKS_A_WINDOW = 8
+MOST_OVERHEAD = 0.04
+"""Time for deciding, by the time of matching."""
+Reals = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the report adds up over a call."""
+
+    dropped: Reals
+    lost: Reals
+    periods: tuple[Period, ...] = ()
+    period_rows: int = 0
+    period_counts: list[Reals] = field(default_factory=list)
+    """Dropped, lost and found since the period began."""
+    matching_ns: int = 0
+    deciding_ns: int = 0
+
+
+class BoundedCall:
+    def __init__(self, plan: MergedPlan, keeper: Keeper, run: MatcherRun, events: PlanEvents, clock: Clock) -> None:
+        self.plan, self.keeper, self.run, self.events, self.clock = plan, keeper, run, events, clock
+        self.at, self.end = events.first_new, len(events.time)
+        patterns = keeper.shape.patterns
+        self.tally = Tally(np.zeros(patterns), np.zeros(patterns), period_counts=[np.zeros(patterns)] * 3)
+        self.admitted = np.ones(self.end, np.bool_) if keeper.policy.input_part else None
+        self.learning_ns = self.choosing_ns = 0
+        keeper.meter.restart()
+        if keeper.accounts is None:
+            keeper.accounts = new_accounts(run.ledger)
+
+    def take_all(self, finished: bool) -> None:
+        while self.at < self.end:
+            self._take(min(self.end, self.at + self.keeper.chunk_left))
+            if self.keeper.chunk_left == 0:
+                self._decide()
+        if finished and self.keeper.accounts and self.keeper.accounts.rows:
+            self._learn()
+        if self.keeper.accounts:
+            self.keeper.accounts.closed(self.run.ledger)
+
+    def _take(self, until: int) -> None:
+        keeper, ledger, rows = self.keeper, self.run.ledger, until - self.at
+        if self.admitted is not None:
+            self._admit(until)
+        before = Work(0, int(ledger.visits.sum()), int(ledger.checks.sum()))
+        steps = ledger.step_work.copy()
+        began = self.clock.now_ns()
+        self.run.advance(until, keeper.orders, self.admitted)
+        visits, checks = int(ledger.visits.sum()) - before.visits, int(ledger.checks.sum()) - before.checks
+        spent = self.clock.spent_ns(began, Work(rows, visits, checks))
+        self.tally.matching_ns += spent
+        keeper.took(rows, spent, ledger.step_work - steps)
+        self.at = until
+
+    def _admit(self, until: int) -> None:
+        assert self.admitted is not None
+        rows = slice(self.at, until)
+        held = np.array([condition[rows] for condition in self.events.conditions], np.bool_)
+        self.admitted[rows] = self.keeper.admit(held)
+
+    def _decide(self) -> None:
+        """Learns and chooses, as far as there is time for it; an overload that begins is always answered."""
+        keeper = self.keeper
+        began = self.clock.now_ns()
+        keeper.close_chunk()
+        spare = MOST_OVERHEAD * self.tally.matching_ns - self.tally.deciding_ns
+        urgent = keeper.overload_begins
+        if urgent or spare >= self.learning_ns:
+            self._learn()
+            learnt = self.clock.now_ns()
+            self.learning_ns, spare = learnt - began, spare - (learnt - began)
+        if keeper.has_bounds and (urgent or spare >= self.choosing_ns):
+            chosen = self.clock.now_ns()
+            keeper.choose(self._memory(), self._batch_ns(), self.plan)
+            self.choosing_ns = self.clock.now_ns() - chosen
+        keeper.next_chunk(self._chunk_rows())
+        self.tally.deciding_ns += self.clock.now_ns() - began
+
+    def _chunk_rows(self) -> int:
+        """A part of the window; longer while choosing alone takes more than its share of the time."""
+        rows = self.keeper.window_rows / CHUNKS_A_WINDOW
+        taken = self.at - self.events.first_new
+        if self.choosing_ns and taken:
+            pace_ns = self.tally.matching_ns / taken
+            rows = max(rows, 2 * self.choosing_ns / MOST_OVERHEAD / max(pace_ns, 1.0))
+        return int(min(max(rows, SHORTEST), LONGEST))
+
+    def _memory(self) -> float:
+        store = self.run.store
+        each = sum(array.nbytes for array in store) / store.room
+        return float(store.counts[USED] - store.counts[SPARE]) * each
+
+    def _batch_ns(self) -> float:
+        """What an event of those still to come may take."""
+        budget = self.keeper.bounds.batch_budget_ns
+        if budget is None or self.at >= self.end:
+            return np.inf
+        return max(budget - self.tally.matching_ns - self.tally.deciding_ns, 1) / (self.end - self.at)
+
+    # --- the report ---
+
+    def _learn(self) -> None:
+        keeper, tally, ledger = self.keeper, self.tally, self.run.ledger
+        assert keeper.accounts is not None
+        rows, counted = keeper.accounts.rows, keeper.accounts.counted(ledger)
+        lost = keeper.learn(self.run)
+        grown = [counted.dropped.sum(axis=0), lost, counted.completed.sum(axis=0)]
+        tally.dropped, tally.lost = tally.dropped + grown[0], tally.lost + lost
+        tally.period_rows += rows
+        tally.period_counts = [a + b for a, b in zip(tally.period_counts, grown, strict=True)]
+        if tally.period_rows >= keeper.window_rows:
+            self._close_period()
+
+    def _close_period(self) -> None:
+        tally = self.tally
+        dropped, lost, found = (tuple(counts.tolist()) for counts in tally.period_counts)
+        first = self.keeper.rows_seen - tally.period_rows
+        period = Period(first, tally.period_rows, tuple(map(int, dropped)), lost, tuple(map(int, found)))
+        tally.periods = with_period(tally.periods, period)
+        tally.period_rows, tally.period_counts = 0, [np.zeros_like(counts) for counts in tally.period_counts]
+
+    def report(self, matches: tuple[int, ...]) -> Report:
+        if self.tally.period_rows:
+            self._close_period()
+        keeper, tally, meter = self.keeper, self.tally, self.keeper.meter
+        quantiles = [meter.quantile_ns(share) for share in (0.5, 0.95, 0.99)]
+        overhead = tally.deciding_ns / tally.matching_ns if tally.matching_ns else 0.0
+        rows = []
+        for at, name in enumerate(keeper.shape.names):
+            bound, asked = float(meter.bound_ns[at]), keeper.bounds.latency[at]
+            rows.append(
+                PatternReport(
+                    query=name,
+                    events=self.end - self.events.first_new,
+                    matches=matches[at],
+                    dropped=int(tally.dropped[at]),
+                    lost_estimate=float(tally.lost[at]),
+                    recall_estimate=recall(matches[at], float(tally.lost[at])),
+                    bound_ns=bound if np.isfinite(bound) else None,
+                    calibrated_events=keeper.calibrated_rows if asked is not None and asked.ratio else None,
+                    latency_p50_ns=float(quantiles[0][at]),
+                    latency_p95_ns=float(quantiles[1][at]),
+                    latency_p99_ns=float(quantiles[2][at]),
+                    within_bound=float(meter.within[at] / meter.bounded[at]) if meter.bounded[at] else 1.0,
+                    overhead=overhead,
+                )
+            )
+        return Report(tuple(rows), tally.periods, keeper.policy.name)

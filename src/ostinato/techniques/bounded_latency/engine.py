@@ -1,0 +1,121 @@
+"""Plan, bounds, clock -> matches of all patterns within the bounds, and a report of what was given up.
+
+`advance(events, state, finished)` is the whole interface: rows in order of time, what was kept before, and whether more
+will come. Without bounds there is no keeper, and nothing is counted for one.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from ostinato.techniques.bounded_latency.chunks import BoundedCall
+from ostinato.techniques.bounded_latency.keeper import Keeper
+from ostinato.techniques.bounded_latency.keeper_state import keeper_from_bytes, keeper_to_bytes
+from ostinato.techniques.bounded_latency.plan_shape import shape_of
+from ostinato.techniques.bounded_latency.policies import policy_of
+from ostinato.techniques.bounded_latency.report import Report, unbounded_report
+
+from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
+from ostinato.sharing.bounds import Bounds
+from ostinato.sharing.clock import Clock, RealClock
+from ostinato.sharing.merged_plan import MergedPlan
+from ostinato.sharing.plan_conditions import PlanConditions
+from ostinato.techniques.bounded_latency.ledger import AGES
+from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
+from ostinato.techniques.bounded_latency.matcher_state import MatcherState
+from ostinato.techniques.bounded_latency.materialise import PatternMatches
+from ostinato.techniques.bounded_latency.plan_events import PlanEvents
+
+_LENGTHS = struct.Struct("<QQ")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedStep:
+    """What one call gives."""
+
+    matches: tuple[PatternMatches, ...]
+    """By pattern."""
+    state: bytes
+    rows_needed: NDArray[np.int64]
+    """Rows of this call that the next one must be given again, in their order."""
+    report: Report
+    partial_matches: int
+    """That are waiting for more events."""
+
+
+class BoundedEngine:
+    """The patterns of one stream under their bounds; nothing of a run stays in it.
+
+    `policy`: `sharp`, or a way to shed that it is compared with (`policies.POLICIES`).
+    """
+
+    def __init__(
+        self,
+        plan: MergedPlan,
+        conditions: PlanConditions | None,
+        bounds: Bounds | None = None,
+        *,
+        policy: str = "sharp",
+        clock: Clock | None = None,
+        limits: MatchLimits = DEFAULT_LIMITS,
+        ages: int = AGES,
+        materialise: Literal["view", "instance"] = "view",
+    ) -> None:
+        self.plan, self.conditions = plan, conditions
+        self.bounds = None if bounds is None or bounds.is_none else bounds
+        self.policy = policy_of(policy)
+        self.clock = RealClock() if clock is None else clock
+        self.shape = shape_of(plan)
+        counting, own_tags = self.bounds is not None, self.policy.own_tags
+        self.matcher = SharedMatcher(
+            plan, conditions, materialise=materialise, ages=ages, own_tags=own_tags, counting=counting, limits=limits
+        )
+
+    def advance(self, events: PlanEvents, state: bytes | None = None, finished: bool = False) -> BoundedStep:
+        """`events` begin with the rows that the call before needed. Raises what the matcher raises."""
+        kept, learnt = _apart(state)
+        if self.bounds is None:
+            return self._unbounded(events, kept)
+        keeper = self._keeper(learnt)
+        run = self.matcher.begin(events, kept, keeper.buckets)
+        call = BoundedCall(self.plan, keeper, run, events, self.clock)
+        call.take_all(finished)
+        matches, after = run.finish()
+        report = call.report(tuple(found.count for found in matches))
+        live = int(run.ledger.live.sum())
+        return BoundedStep(matches, _together(after, keeper_to_bytes(keeper)), after.rows_needed, report, live)
+
+    def _unbounded(self, events: PlanEvents, kept: MatcherState | None) -> BoundedStep:
+        run = self.matcher.begin(events, kept, one_class_a_node(self.plan, self.conditions))
+        began = self.clock.now_ns()
+        run.advance(len(events.time), None)
+        spent = self.clock.now_ns() - began
+        matches, after = run.finish()
+        rows = len(events.time) - events.first_new
+        report = unbounded_report(self.plan.names, rows, tuple(found.count for found in matches), spent)
+        return BoundedStep(matches, _together(after, b""), after.rows_needed, report, int(run.ledger.live.sum()))
+
+    def _keeper(self, learnt: bytes) -> Keeper:
+        assert self.bounds is not None
+        if learnt:
+            return keeper_from_bytes(learnt, self.shape, self.bounds, self.policy)
+        nodes = len(self.plan.nodes)
+        features = tuple(map(len, self.conditions.features)) if self.conditions else (0,) * nodes
+        return Keeper(self.shape, self.bounds, self.policy, features, self.matcher.ages)
+
+
+def _together(kept: MatcherState, learnt: bytes) -> bytes:
+    matcher = kept.to_bytes()
+    return _LENGTHS.pack(len(matcher), len(learnt)) + matcher + learnt
+
+
+def _apart(state: bytes | None) -> tuple[MatcherState | None, bytes]:
+    if state is None:
+        return None, b""
+    matcher, learnt = _LENGTHS.unpack_from(state)
+    first, second = _LENGTHS.size, _LENGTHS.size + matcher
+    return MatcherState.from_bytes(state[first:second]), state[second : second + learnt]

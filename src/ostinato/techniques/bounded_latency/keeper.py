@@ -1,0 +1,284 @@
+"""Ledger and time of each chunk -> Orders: overload, cost model and selection put together (SHARP, Alg. 1).
+
+A chunk is a number of rows of the stream, not of the call, so that a run with a virtual clock doesn't depend on how its
+input is cut. Looking at a chunk costs next to nothing; learning from it and choosing anew cost time, and are done as
+often as `MOST_OVERHEAD` of the time of matching allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from ostinato.techniques.bounded_latency.accounts import Accounts, ChunkSoFar, new_accounts
+from ostinato.techniques.bounded_latency.baselines import (
+    condition_use,
+    each_by_itself,
+    next_share,
+    queue_share,
+    random_state,
+)
+from ostinato.techniques.bounded_latency.class_edges import (
+    Learning,
+    buckets_of,
+    finest_buckets,
+    nothing_learnt,
+    regrouped,
+)
+from ostinato.techniques.bounded_latency.latency import LatencyMeter
+from ostinato.techniques.bounded_latency.limits import Control, Measured, costs, new_control, new_limits
+from ostinato.techniques.bounded_latency.losses import lost_matches
+from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+from ostinato.techniques.bounded_latency.policies import Admission, Policy, admission
+from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select
+from ostinato.techniques.bounded_latency.sketch import AFTER_A_SURPRISE, Sketch
+from ostinato.techniques.bounded_latency.worth import PRIOR_VISITS, CostModel, estimate
+
+from ostinato.sharing.bounds import Bounds
+from ostinato.sharing.merged_plan import MergedPlan
+from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, Orders
+from ostinato.techniques.bounded_latency.matcher import MatcherRun
+
+Reals = NDArray[np.float64]
+EXPLORE = 0.02
+"""Which part of what is kept goes to first events, drawn by tag, of which nothing is dropped."""
+RATES_FADE, CHAINS_FADE, LATENCY_FADE = 1.0, 32.0, 0.5
+"""Half-lives, in windows."""
+WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
+ENOUGH_FIRST = 16.0
+"""First events that must have come before the window is measured."""
+CALIBRATION_WINDOWS, CALIBRATION_ROWS = 4.0, 4096
+"""A bound given as a ratio is measured over at least so many windows and events; the first window only fills."""
+
+
+@dataclass(slots=True)
+class Keeper:
+    """What is remembered of a stream, beside the partial matches. Changed in place, chunk by chunk."""
+
+    shape: PlanShape
+    bounds: Bounds
+    policy: Policy
+    features: tuple[int, ...]
+    """[node] how many."""
+    ages: int = AGES
+    learning: Learning = field(init=False)
+    sketch: Sketch = field(init=False)
+    accounts: Accounts | None = None
+    meter: LatencyMeter = field(init=False)
+    control: Control = field(init=False)
+    cut: Reals = field(init=False)
+    kept: Reals = field(init=False)
+    """[class, age] the share that the present orders keep."""
+    orders: Orders | None = None
+    window_rows: float = WINDOW_GUESS
+    rows_seen: int = 0
+    calibrating: Reals = field(init=False)
+    calibrated_rows: int = 0
+    total_ns: float = 0.0
+    """Moving average of the time of an event, all patterns together."""
+    share: float = 1.0
+    """What is kept at random, by policies that draw."""
+    admission: Admission = field(default_factory=Admission)
+    use: Reals = field(default_factory=lambda: np.zeros(0))
+    happened: Reals = field(default_factory=lambda: np.zeros(0))
+    """[condition] what an event that fulfils it is worth, and how many came; for policies that shed input."""
+    waiting_ns: float = 0.0
+    """The length of the queue, if events came as fast as the bound allows."""
+    chunk: ChunkSoFar = field(init=False)
+    chunk_rows: int = 256
+
+    def __post_init__(self) -> None:
+        self.learning = nothing_learnt(self.features)
+        self.sketch = Sketch(self.shape, self.buckets.class_at, self.ages)
+        given = [np.inf if b is None else np.nan if b.ns is None else b.ns for b in self.bounds.latency]
+        self.meter = LatencyMeter(np.array(given, np.float64))
+        self.control = new_control(self.shape.patterns)
+        self._keep_all()
+        self.calibrating = np.zeros(self.shape.patterns)
+        self.next_chunk(self.chunk_rows)
+
+    @property
+    def buckets(self) -> Buckets:
+        return buckets_of(self.learning.edges)
+
+    def _keep_all(self) -> None:
+        self.cut = np.full(self.shape.patterns, KEEP_ALL)
+        self.kept = np.ones((int(self.sketch.class_at[-1]), self.ages))
+        self.orders = None
+
+    # --- chunk by chunk ---
+
+    @property
+    def chunk_left(self) -> int:
+        return self.chunk_rows - self.chunk.rows
+
+    def took(self, rows: int, spent_ns: int, step_work: NDArray[np.int64]) -> None:
+        """A part of the chunk was matched."""
+        self.chunk.rows += rows
+        self.chunk.spent_ns += spent_ns
+        self.chunk.step_work = self.chunk.step_work + step_work
+        assert self.accounts is not None
+        self.accounts.rows += rows
+
+    def next_chunk(self, rows: int) -> None:
+        self.chunk, self.chunk_rows = ChunkSoFar(step_work=np.zeros(len(self.shape.step_source), np.int64)), rows
+
+    def close_chunk(self) -> None:
+        """Its latency, by pattern."""
+        rows, spent_ns, step_work = self.chunk.rows, self.chunk.spent_ns, self.chunk.step_work
+        total = float(step_work.sum())
+        part = step_work @ self.shape.step_patterns / total if total else np.ones(self.shape.patterns)
+        latency = spent_ns / rows * part
+        memory = LATENCY_FADE * self.window_rows
+        self.meter.observe(latency, rows, memory)
+        moved = 1.0 - 0.5 ** (rows / memory) if self.rows_seen else 1.0
+        self.total_ns += moved * (spent_ns / rows - self.total_ns)
+        self.waiting_ns = max(0.0, self.waiting_ns + spent_ns - rows * self._least_bound)
+        self.rows_seen += rows
+        self._calibrate(latency, rows)
+
+    @property
+    def _least_bound(self) -> float:
+        return float(np.nanmin(self.meter.bound_ns, initial=np.inf))
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether one is known: a ratio has to be calibrated first."""
+        together = (self.bounds.memory_bytes, self.bounds.batch_budget_ns, self.bounds.selection_ratio)
+        return bool(np.isfinite(self.meter.bound_ns).any()) or any(bound is not None for bound in together)
+
+    @property
+    def overload_begins(self) -> bool:
+        calm = ~self.control.over[: self.shape.patterns]
+        return bool((calm & (self.meter.average_ns > self.meter.bound_ns)).any())
+
+    def admit(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """[condition, row] of the next rows -> which of them may become part of a match."""
+        if not len(self.use):
+            self.use, self.happened = np.zeros(len(held)), np.zeros(len(held))
+        self.happened = self.happened * self._fade(held.shape[1], RATES_FADE) + held.sum(axis=1)
+        numbers = self.rows_seen + self.chunk.rows + np.arange(held.shape[1])
+        return self.admission.of(self.use @ held, numbers)
+
+    def _calibrate(self, latency: Reals, rows: int) -> None:
+        unknown = np.isnan(self.meter.bound_ns)
+        if not unknown.any() or self.rows_seen <= self.window_rows:
+            return
+        self.calibrating += latency * rows
+        self.calibrated_rows += rows
+        if self.rows_seen >= max(CALIBRATION_ROWS, CALIBRATION_WINDOWS * self.window_rows):
+            ratio = np.array([np.nan if b is None or b.ratio is None else b.ratio for b in self.bounds.latency])
+            found = ratio * self.calibrating / self.calibrated_rows
+            self.meter.bound_ns = np.where(unknown, found, self.meter.bound_ns)
+
+    # --- when there is time for it ---
+
+    def learn(self, run: MatcherRun) -> Reals:
+        """What the ledger grew by goes into the sketch; gives the matches lost meanwhile, by pattern. New buckets are
+        given to the matcher where values were seen for the first time, or have moved."""
+        assert self.accounts is not None
+        ledger, rows = run.ledger, self.accounts.rows
+        counted = self.accounts.counted(ledger)
+        lost = lost_matches(self.sketch, counted, self.kept)
+        self.sketch.observe(counted, rows, self.kept, self._fade(rows, RATES_FADE), self._fade(rows, CHAINS_FADE))
+        self._measure_window(counted)
+        self.accounts.looked(ledger)
+        self._learn_classes(run)
+        return lost
+
+    def _fade(self, rows: int, windows: float) -> float:
+        return float(0.5 ** (rows / (windows * self.window_rows)))
+
+    def _measure_window(self, counted: Ledger) -> None:
+        """In rows of the stream, by Little's law: how many first events are alive for each that came, were all of them
+        kept for the whole window."""
+        first = self.shape.first[self.sketch.node_of]
+        came = float(self.sketch.created[first].sum())
+        if came < ENOUGH_FIRST or self.accounts is None:
+            return
+        kept = np.minimum.accumulate(self.sketch.kept[first], axis=1).mean(axis=1)
+        stayed = float((self.sketch.created[first].sum(axis=1) * kept).sum())
+        found = float(counted.live[first].sum()) * self.sketch.rows / stayed
+        share = min(1.0, self.accounts.rows / self.window_rows)
+        self.window_rows += share * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - self.window_rows)
+
+    def _learn_classes(self, run: MatcherRun) -> None:
+        finest, changed = finest_buckets(self.shape, self.features), set()
+        for node in np.flatnonzero(self.features).tolist():
+            samples = run.feature_samples(node)
+            if self.learning.has_moved(node, samples):  # what was learnt of other values is no guide any more
+                run.samples.seen[node] = 0
+                self.learning = self.learning.forgotten(node)
+                self.sketch.doubt(node, AFTER_A_SURPRISE)
+            elif self.learning.due(node, samples.shape[1]):
+                self.learning = self.learning.learnt(node, samples, finest)
+                changed.add(node)
+        if changed:
+            buckets = self.buckets
+            self.sketch = regrouped(self.sketch, buckets.class_at, changed, PRIOR_VISITS)
+            run.rebucket(buckets)
+            self.accounts = new_accounts(run.ledger)
+            self._keep_all()
+
+    def choose(self, memory: float, batch_ns: float, plan: MergedPlan) -> None:
+        """`memory`: bytes of all partial matches; `batch_ns`: what an event may take for the batch to be done in time,
+        infinite where that isn't bounded."""
+        measured = self._measured(memory, batch_ns)
+        if self.policy.input_part:
+            self._choose_input(measured, plan)
+        if not self.policy.chooses:
+            self._draw_share(measured)
+            self._take_on(random_state(self.sketch, self.share))
+        elif self.policy.sheds_state:
+            self._choose_state(measured)
+
+    def _choose_state(self, measured: Measured) -> None:
+        over = self.control.over[: self.shape.patterns] | self.control.over[self.shape.patterns :].any()
+        at_stake = np.array(self.bounds.weights) * (over if over.any() else 1.0)
+        policy, price = self.policy, price_of(node_cut(self.shape, self.cut))
+        model = CostModel(at_stake, self._alpha, policy.per_cost, policy.by_class, policy.by_age)
+        found = estimate(self.sketch, model, price)
+        of_slots = costs(self.sketch, found, self.window_rows)
+        limits = new_limits(self.control, of_slots, self.kept, measured, self.bounds.selection_ratio)
+        if not limits:
+            self._keep_all()
+        elif policy.shared:
+            spare = min(1.0, *(limit.budget / max(float(limit.cost.sum()), 1e-9) for limit in limits))
+            self._take_on(select(self.sketch, found, limits, EXPLORE * spare))
+        else:
+            self._take_on(each_by_itself(self.sketch, model, price, limits))
+
+    def _take_on(self, chosen: Selection) -> None:
+        self.cut, self.kept, self.orders = chosen.cut, chosen.kept, chosen.orders
+
+    def _draw_share(self, measured: Measured) -> None:
+        ratio = self.bounds.selection_ratio
+        self.share = next_share(self.share, measured) if ratio is None else ratio
+        self.control.over[:] = self.share < 1.0
+
+    def _choose_input(self, measured: Measured, plan: MergedPlan) -> None:
+        self._draw_share(measured)
+        share = self.share**self.policy.input_part
+        if self.policy.queued and np.isfinite(self._least_bound):
+            share = queue_share(self.waiting_ns, self._least_bound, self.window_rows)
+        if self.policy.by_utility and len(self.use):
+            self.use = condition_use(plan, self.sketch, self.happened)
+            self.admission = admission(share, self.use, self.happened)
+        else:
+            self.admission = Admission(0.0, share)
+
+    @property
+    def _alpha(self) -> float:
+        """Theta of Section 5 counts what is bounded: work, memory, or both alike."""
+        by_time = self.bounds.batch_budget_ns is not None or any(b is not None for b in self.bounds.latency)
+        if self.bounds.memory_bytes is None:
+            return 0.0
+        return 0.5 if by_time else 1.0
+
+    def _measured(self, memory: float, batch_ns: float) -> Measured:
+        most = np.inf if self.bounds.memory_bytes is None else float(self.bounds.memory_bytes)
+        return Measured(
+            np.array([*self.meter.average_ns, memory, self.total_ns, np.nan]),
+            np.array([*self.meter.bound_ns, most, batch_ns, np.inf]),
+        )

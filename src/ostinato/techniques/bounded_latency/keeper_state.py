@@ -1,0 +1,104 @@
+"""Keeper -> bytes -> Keeper: what was learnt of a stream, exactly as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from ostinato.techniques.bounded_latency.accounts import Accounts, ChunkSoFar, zeroed
+from ostinato.techniques.bounded_latency.class_edges import Learning
+from ostinato.techniques.bounded_latency.keeper import Keeper
+from ostinato.techniques.bounded_latency.packed import Value, packed, unpacked
+from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+from ostinato.techniques.bounded_latency.policies import Admission, Policy
+from ostinato.techniques.bounded_latency.sketch import Sketch
+
+from ostinato.sharing.bounds import Bounds
+from ostinato.techniques.bounded_latency.ledger import Ledger, Orders
+
+_KEEPER = (
+    "cut",
+    "kept",
+    "window_rows",
+    "rows_seen",
+    "calibrating",
+    "calibrated_rows",
+    "total_ns",
+    "share",
+    "use",
+    "happened",
+    "waiting_ns",
+    "chunk_rows",
+)
+_SKETCH = (
+    "rows",
+    "attempts",
+    "created",
+    "visits",
+    "checks",
+    "step_work",
+    "kept",
+    "chain_visits",
+    "ended",
+    "made",
+    "pace",
+)
+_METER = ("bound_ns", "average_ns")
+_CONTROL = ("over", "measured", "predicted")
+_CHUNK = ("rows", "spent_ns", "step_work")
+
+
+def keeper_to_bytes(keeper: Keeper) -> bytes:
+    values: dict[str, Value] = {"ages": keeper.ages, "features": np.array(keeper.features, np.int64)}
+    parts = (
+        ("keeper", keeper, _KEEPER),
+        ("sketch", keeper.sketch, _SKETCH),
+        ("meter", keeper.meter, _METER),
+        ("control", keeper.control, _CONTROL),
+        ("chunk", keeper.chunk, _CHUNK),
+        ("admission", keeper.admission, ("least", "part")),
+    )
+    for part, owner, names in parts:
+        values |= {f"{part}.{name}": getattr(owner, name) for name in names}
+    values["samples"] = np.array(keeper.learning.samples, np.int64)
+    for node, of_node in enumerate(keeper.learning.edges):
+        values |= {f"edges.{node}.{feature}": edges for feature, edges in enumerate(of_node)}
+        values[f"ranges.{node}"] = keeper.learning.ranges[node]
+    values |= {f"chain.{node}.{child}": chain for (node, child), chain in keeper.sketch.chains.items()}
+    if keeper.orders is not None:
+        values |= {f"orders.{name}": array for name, array in keeper.orders._asdict().items()}
+    if keeper.accounts is not None:
+        values["accounts.rows"] = keeper.accounts.rows
+        values |= {f"carried.{name}": array for name, array in keeper.accounts.carried._asdict().items()}
+    return packed(values)
+
+
+def keeper_from_bytes(data: bytes, shape: PlanShape, bounds: Bounds, policy: Policy) -> Keeper:
+    """Raises STATE_FORMAT for bytes that another version wrote."""
+    values: dict[str, Any] = unpacked(data)
+    features = tuple(values["features"].tolist())
+    keeper = Keeper(shape, bounds, policy, features, values["ages"])
+    edges = tuple(
+        tuple(values[f"edges.{node}.{feature}"] for feature in range(count)) for node, count in enumerate(features)
+    )
+    ranges = tuple(values[f"ranges.{node}"] for node in range(len(features)))
+    keeper.learning = Learning(edges, tuple(values["samples"].tolist()), ranges)
+    keeper.sketch = Sketch(shape, keeper.buckets.class_at, keeper.ages)
+    keeper.sketch.chains = {(n, c): values[f"chain.{n}.{c}"] for n, c in shape.pairs}
+    parts = (
+        ("keeper", keeper, _KEEPER),
+        ("sketch", keeper.sketch, _SKETCH),
+        ("meter", keeper.meter, _METER),
+        ("control", keeper.control, _CONTROL),
+    )
+    for part, owner, names in parts:
+        for name in names:
+            setattr(owner, name, values[f"{part}.{name}"])
+    keeper.chunk = ChunkSoFar(**{name: values[f"chunk.{name}"] for name in _CHUNK})
+    keeper.admission = Admission(values["admission.least"], values["admission.part"])
+    if "orders.masks" in values:
+        keeper.orders = Orders(values["orders.masks"], values["orders.threshold"])
+    if "accounts.rows" in values:
+        carried = Ledger(*(values[f"carried.{name}"] for name in Ledger._fields))
+        keeper.accounts = Accounts(carried, zeroed(carried), values["accounts.rows"])
+    return keeper

@@ -1,0 +1,71 @@
+"""Measured time -> the latency of each pattern, who is overloaded, and how often the bound was kept.
+
+The latency of a pattern is the time of a chunk by the share of its steps in all work, over the chunk's events: what
+other patterns alone cause doesn't count. It moves slowly enough that one costly event isn't an overload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+_PER_OCTAVE = 8
+_OCTAVES = 48
+"""Of nanoseconds: from one to three days."""
+
+
+@dataclass(slots=True)
+class LatencyMeter:
+    """One entry for each pattern. `bound_ns` is infinite where there is none, NaN before it is calibrated."""
+
+    bound_ns: Reals
+    average_ns: Reals = field(init=False)
+    """Moving average; NaN before the first chunk."""
+    histogram: Reals = field(init=False)
+    """[pattern, bucket] events by the latency of their chunk."""
+    events: float = 0.0
+    bounded: Reals = field(init=False)
+    """Events that came while there was a bound."""
+    within: Reals = field(init=False)
+    """Of these, those whose chunk kept it."""
+
+    def __post_init__(self) -> None:
+        patterns = len(self.bound_ns)
+        self.average_ns = np.full(patterns, np.nan)
+        self.histogram = np.zeros((patterns, _OCTAVES * _PER_OCTAVE))
+        self.within, self.bounded = np.zeros(patterns), np.zeros(patterns)
+
+    def observe(self, latency_ns: Reals, events: int, memory_events: float) -> None:
+        """`latency_ns` per event of a chunk; the average forgets within `memory_events`."""
+        share = 1.0 - 0.5 ** (events / max(memory_events, 1.0))
+        known = np.isfinite(self.average_ns)
+        self.average_ns = np.where(known, self.average_ns + share * (latency_ns - self.average_ns), latency_ns)
+        bucket = np.clip(np.log2(np.maximum(latency_ns, 1.0)) * _PER_OCTAVE, 0, self.histogram.shape[1] - 1)
+        self.histogram[np.arange(len(latency_ns)), bucket.astype(np.int64)] += events
+        self.within += np.where(latency_ns <= self.bound_ns, events, 0)
+        self.bounded += np.where(np.isnan(self.bound_ns), 0, events)
+        self.events += events
+
+    def restart(self) -> None:
+        """For the report of another call; what is moving moves on."""
+        average = self.average_ns
+        self.events = 0.0
+        self.__post_init__()
+        self.average_ns = average
+
+    def quantile_ns(self, share: float) -> Reals:
+        """The upper end of the bucket in which the share of events is reached: at most an eighth octave too high."""
+        if not self.events:
+            return np.full(len(self.bound_ns), np.nan)
+        reached = np.cumsum(self.histogram, axis=1) >= share * self.events * (1 - 1e-12)
+        return np.asarray(2.0 ** ((reached.argmax(axis=1) + 1) / _PER_OCTAVE), np.float64)
+
+
+def overloaded(now: Bools, average: Reals, unshed: Reals, bound: Reals, leave_below: float = 0.9) -> Bools:
+    """Overload begins above the bound, and ends where everything could be kept well below it. What is measured under
+    shedding can't tell that: it is below the bound because of the shedding."""
+    return np.where(now, ~(unshed < leave_below * bound), average > bound)

@@ -1,0 +1,100 @@
+"""Measured latency, memory and time left -> which bounds are exceeded, and how much may be spent (constraint (3)).
+
+The paper's rule keeps bound / latency of the present consumption. That alone swings: a drop shows in the latency only
+when the partial matches that would have come of it don't come. So the cost model predicts what the kept state will
+cost, what is measured beside what was predicted corrects it slowly, and the budget is the bound in units of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from ostinato.techniques.bounded_latency.latency import overloaded
+from ostinato.techniques.bounded_latency.selection import Limit
+from ostinato.techniques.bounded_latency.sketch import Sketch
+from ostinato.techniques.bounded_latency.worth import Estimates
+
+Reals = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+TARGET = 0.98
+"""Which part of a bound is aimed at."""
+MEMORY_TARGET = 0.9
+"""Of a memory bound: it is not to be passed even for a moment."""
+FADE = 0.9
+"""What remains of a measurement at the next one: a correction is the ratio of faded sums. An average of ratios would be
+too low or too high, for latencies have long tails."""
+TOGETHER = ("memory", "batch", "ratio")
+"""What holds for all patterns together: the last entries of the arrays in Control."""
+
+
+@dataclass(slots=True)
+class Control:
+    """[pattern, then TOGETHER]"""
+
+    over: Bools
+    measured: Reals
+    predicted: Reals
+    """Faded sums."""
+
+    @property
+    def correction(self) -> Reals:
+        """What a unit of the model is in fact; NaN before the first measurement."""
+        known = self.predicted > 0
+        return np.where(known, self.measured / np.where(known, self.predicted, 1.0), np.nan)
+
+
+def new_control(patterns: int) -> Control:
+    count = patterns + len(TOGETHER)
+    return Control(np.zeros(count, np.bool_), np.zeros(count), np.zeros(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """[pattern, then TOGETHER] what is, and what may be (infinite: anything; NaN: not yet known)."""
+
+    value: Reals
+    bound: Reals
+
+
+def costs(sketch: Sketch, found: Estimates, window_rows: float) -> list[Reals]:
+    """[pattern, then TOGETHER][class, age] what keeping a slot whole costs, in units of the model."""
+    share = found.step_share[sketch.node_of]
+    by_pattern = [found.work * share[:, pattern, None] for pattern in range(sketch.shape.patterns)]
+    return [*by_pattern, found.living * (window_rows / sketch.ages), found.work, found.work]
+
+
+def new_limits(
+    control: Control, of_slots: list[Reals], kept: Reals, measured: Measured, ratio: float | None
+) -> list[Limit]:
+    """Changes `control`; gives a limit for each bound that is exceeded."""
+    predicted = np.array([float((cost * kept).sum()) for cost in of_slots])
+    unshed = np.array([float(cost.sum()) for cost in of_slots])
+    _correct(control, measured.value, predicted)
+    correction = control.correction
+    known = np.isfinite(correction) & np.isfinite(measured.bound)
+    over = overloaded(control.over, measured.value, unshed * correction, measured.bound)
+    control.over = np.where(known, over, False)
+    patterns = len(of_slots) - len(TOGETHER)
+    limits = []
+    for at in np.flatnonzero(control.over).tolist():
+        target = MEMORY_TARGET if at == patterns else TARGET
+        budget = float(target * measured.bound[at] / max(correction[at], 1e-12))
+        limits.append(Limit(_who(at, patterns), of_slots[at], budget))
+    if ratio is not None:
+        control.over[-1] = True
+        limits.append(Limit(_who(patterns, patterns), of_slots[-1], ratio * unshed[-1]))
+    return limits
+
+
+def _correct(control: Control, value: Reals, predicted: Reals) -> None:
+    sound = (predicted > 0) & np.isfinite(value)
+    control.measured = np.where(sound, control.measured * FADE + np.where(sound, value, 0.0), control.measured)
+    control.predicted = np.where(sound, control.predicted * FADE + predicted, control.predicted)
+
+
+def _who(at: int, patterns: int) -> Bools:
+    """One pattern, or all of them."""
+    return np.arange(patterns) == at if at < patterns else np.ones(patterns, np.bool_)

@@ -1,0 +1,143 @@
+"""What a bounded run gave up, how it kept to its bounds, and what deciding cost: values, a table, a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+MOST_PERIODS = 512
+"""Of which the report keeps account; beyond, neighbours are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternReport:
+    """One pattern over all events of a call. Estimates follow from what partial matches like those dropped yielded."""
+
+    query: str
+    events: int
+    matches: int
+    dropped: int
+    """Times a partial match was dropped for this pattern, or not made."""
+    lost_estimate: float
+    recall_estimate: float
+    bound_ns: float | None
+    calibrated_events: int | None
+    """For a bound given as a ratio: how many events ran without a bound first; None for others."""
+    latency_p50_ns: float
+    latency_p95_ns: float
+    latency_p99_ns: float
+    within_bound: float
+    """The share of events in chunks that kept the bound; 1 without one."""
+    overhead: float
+    """Time spent on deciding, by the time spent on matching."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """About one window of events, or several, where there are many."""
+
+    first_event: int
+    """Number in the stream, from 0."""
+    events: int
+    dropped: tuple[int, ...]
+    lost_estimate: tuple[float, ...]
+    matches: tuple[int, ...]
+
+    def joined(self, other: Period) -> Period:
+        return Period(
+            self.first_event,
+            self.events + other.events,
+            tuple(a + b for a, b in zip(self.dropped, other.dropped, strict=True)),
+            tuple(a + b for a, b in zip(self.lost_estimate, other.lost_estimate, strict=True)),
+            tuple(a + b for a, b in zip(self.matches, other.matches, strict=True)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    patterns: tuple[PatternReport, ...]
+    periods: tuple[Period, ...] = ()
+    policy: str = "sharp"
+    notes: tuple[str, ...] = field(default=())
+
+    def table(self) -> pa.Table:
+        """A row for each pattern."""
+        names = PatternReport.__dataclass_fields__
+        return pa.table(
+            {name: pa.array([getattr(row, name) for row in self.patterns], _TYPES.get(name)) for name in names}
+        )
+
+    def by_period(self) -> pa.Table:
+        """A row for each pattern and period."""
+        rows = [(period, at, pattern.query) for period in self.periods for at, pattern in enumerate(self.patterns)]
+        return pa.table(
+            {
+                "query": pa.array([query for _, _, query in rows], pa.string()),
+                "first_event": pa.array([period.first_event for period, _, _ in rows], pa.int64()),
+                "events": pa.array([period.events for period, _, _ in rows], pa.int64()),
+                "matches": pa.array([period.matches[at] for period, at, _ in rows], pa.int64()),
+                "dropped": pa.array([period.dropped[at] for period, at, _ in rows], pa.int64()),
+                "lost_estimate": pa.array([period.lost_estimate[at] for period, at, _ in rows], pa.float64()),
+                "recall_estimate": pa.array(
+                    [recall(period.matches[at], period.lost_estimate[at]) for period, at, _ in rows], pa.float64()
+                ),
+            }
+        )
+
+    def __str__(self) -> str:
+        lines = [_line(row) for row in self.patterns]
+        return "\n".join([f"shedding: {self.policy}", *lines, *self.notes])
+
+
+_TYPES = {
+    "query": pa.string(),
+    "events": pa.int64(),
+    "matches": pa.int64(),
+    "dropped": pa.int64(),
+    "calibrated_events": pa.int64(),
+    "bound_ns": pa.float64(),
+}
+
+
+def recall(matches: float, lost: float) -> float:
+    return matches / (matches + lost) if matches + lost > 0 else 1.0
+
+
+def with_period(periods: tuple[Period, ...], period: Period) -> tuple[Period, ...]:
+    grown = (*periods, period)
+    if len(grown) <= MOST_PERIODS:
+        return grown
+    return tuple(a.joined(b) for a, b in zip(grown[::2], grown[1::2], strict=False)) + grown[len(grown) // 2 * 2 :]
+
+
+def _line(row: PatternReport) -> str:
+    bound = "no latency bound" if row.bound_ns is None else f"bound {_time(row.bound_ns)} an event"
+    if row.calibrated_events is not None:
+        bound += f" (calibrated on {row.calibrated_events:,} events without one)"
+    kept = f", kept for {row.within_bound:.1%} of the events" if row.bound_ns is not None else ""
+    return (
+        f"{row.query}: {row.matches:,} matches, about {row.lost_estimate:,.0f} given up (recall about "
+        f"{row.recall_estimate:.1%}), {row.dropped:,} partial matches dropped; {bound}{kept}; latency "
+        f"{_time(row.latency_p50_ns)} median, {_time(row.latency_p99_ns)} at 99 %; deciding took {row.overhead:.1%}"
+    )
+
+
+def _time(nanoseconds: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"
+
+
+def unbounded_report(names: tuple[str, ...], events: int, matches: tuple[int, ...], spent_ns: int) -> Report:
+    """Of a run without bounds: nothing was given up, and patterns weren't told apart."""
+    each = spent_ns / events if events else 0.0
+    rows = [
+        PatternReport(name, events, count, 0, 0.0, 1.0, None, None, each, each, each, 1.0, 0.0)
+        for name, count in zip(names, matches, strict=True)
+    ]
+    return Report(tuple(rows), policy="none")

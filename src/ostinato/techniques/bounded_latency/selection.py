@@ -1,0 +1,138 @@
+"""Estimates + what may be spent -> Orders: the greedy selection of SHARP (Alg. 4) under its constraint (3).
+
+Slots are taken in the order of quality while every limit holds, the last ones in part. Qualities are put into buckets a
+sixteenth of an octave wide, so that there is nothing to sort: a bucket queue over all slots.
+
+Alg. 4, line 1 keeps only what no overloaded pattern shares, and would drop partial matches that a calm pattern still
+needs. Here a calm pattern keeps its bit everywhere; and where a step is taken for a calm pattern anyway, the others
+keep theirs too, since dropping it would save nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
+from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+from ostinato.techniques.bounded_latency.sketch import Sketch
+from ostinato.techniques.bounded_latency.worth import Estimates
+
+Reals = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+BUCKETS = 1024
+_PER_OCTAVE = 16
+_LOWEST_OCTAVE = -48
+KEEP_ALL = -1.0
+"""A cut below all buckets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What all slots together may cost: for `patterns`, at most `budget`."""
+
+    patterns: Bools
+    cost: Reals
+    """[class, age]"""
+    budget: float
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """`cut` [pattern]: the bucket down to which slots are kept; its fraction is the part of that bucket which isn't.
+    KEEP_ALL for calm patterns."""
+
+    cut: Reals
+    kept: Reals
+    """[class, age] the share that is kept for some pattern."""
+    orders: Orders
+
+
+def select(sketch: Sketch, found: Estimates, limits: list[Limit], explore: float) -> Selection:
+    """`explore`: the share of first events, by tag, of which everything is kept, so that changes are noticed."""
+    shape = sketch.shape
+    bucket = bucket_of(found.quality)
+    cut = np.full(shape.patterns, KEEP_ALL)
+    for limit in limits:
+        cut = np.where(limit.patterns, np.maximum(cut, cut_of(bucket, limit)), cut)
+    share = _kept_share(sketch, bucket, node_cut(shape, cut))
+    masks, threshold, kept = _orders(shape, sketch, share, explore)
+    return Selection(cut, kept, Orders(masks, threshold))
+
+
+def bucket_of(quality: Reals) -> NDArray[np.int64]:
+    octave = np.log2(np.clip(quality, 2.0**_LOWEST_OCTAVE, 2.0**-_LOWEST_OCTAVE))
+    bucket: NDArray[np.int64] = np.minimum((octave - _LOWEST_OCTAVE) * _PER_OCTAVE, BUCKETS - 1).astype(np.int64)
+    return bucket
+
+
+def price_of(cut: Reals) -> Reals:
+    """The quality at which a bucket begins; 0 below all."""
+    return np.where(cut < 0, 0.0, 2.0 ** (np.floor(cut) / _PER_OCTAVE + _LOWEST_OCTAVE))
+
+
+def cut_of(bucket: NDArray[np.int64], limit: Limit) -> float:
+    """Taking the best buckets first: where the budget is spent."""
+    spent = np.cumsum(np.bincount(bucket.ravel(), limit.cost.ravel(), BUCKETS)[::-1])
+    if spent[-1] <= limit.budget:
+        return KEEP_ALL
+    last = int(np.searchsorted(spent, limit.budget, side="right"))
+    before = spent[last - 1] if last else 0.0
+    part = max(0.0, limit.budget - before) / (spent[last] - before)
+    return float(BUCKETS - 1 - last + min(1.0 - part, 0.999))
+
+
+def node_cut(shape: PlanShape, cut: Reals) -> Reals:
+    """[node, pattern] the cut that counts there. A step is paid for by all patterns that it leads to: the strictest
+    decides, unless a calm one has it taken anyway."""
+    has_calm = (shape.step_patterns & (cut < 0)).any(axis=1)
+    strictest = np.where(shape.step_patterns, cut, KEEP_ALL).max(axis=1, initial=KEEP_ALL)
+    by_step = np.where(has_calm, KEEP_ALL, strictest)
+    found = np.full((shape.nodes, shape.patterns), KEEP_ALL)
+    np.maximum.at(found, shape.step_source, np.where(shape.step_patterns, by_step[:, None], KEEP_ALL))
+    return found
+
+
+def _kept_share(sketch: Sketch, bucket: NDArray[np.int64], cut: Reals) -> list[Reals]:
+    """By node [class, age, pattern of the node]: all, none, or a part of the slots in the bucket of the cut."""
+    share = []
+    for node in range(sketch.shape.nodes):
+        here, columns = bucket[sketch.of(node)], np.flatnonzero(sketch.shape.reach[node])
+        at = cut[node, columns]
+        share.append(np.clip(here[:, :, None] - at + 1.0, 0.0, 1.0) * (at >= 0) + (at < 0))
+    return share
+
+
+def _orders(
+    shape: PlanShape, sketch: Sketch, share: list[Reals], explore: float
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Reals]:
+    """Tags below a slot's threshold keep what is kept in part, the others only what is kept whole."""
+    classes, ages = int(sketch.class_at[-1]), sketch.ages
+    words = max(1, -(-shape.patterns // 64))
+    masks = np.full((2, classes, ages, words), ~np.uint64(0))
+    kept = np.ones((classes, ages))
+    for node, of_node in enumerate(share):
+        here, columns = sketch.of(node), np.flatnonzero(shape.reach[node])
+        if (of_node >= 1.0).all():
+            continue
+        masks[1, here] &= ~_bits(of_node < 1.0, columns, words)
+        kept[here] = of_node.max(axis=2, initial=0.0)
+    partly = np.where(kept < 1.0, kept, 0.0)
+    for node, of_node in enumerate(share):  # a pattern dropped outright stays dropped where another is kept in part
+        here, columns = sketch.of(node), np.flatnonzero(shape.reach[node])
+        gone = (of_node <= 0.0) & (partly[here] > explore)[:, :, None]
+        if gone.any():
+            masks[0, here] &= ~_bits(gone, columns, words)
+    kept = np.maximum(kept, explore)
+    threshold = (np.minimum(kept, 1.0) * TAG_RANGE).astype(np.uint64)
+    return masks.reshape(2, classes * ages, words), threshold.reshape(-1), kept
+
+
+def _bits(held: Bools, columns: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
+    """[class, age, pattern of the node] -> [class, age, word]"""
+    found = np.zeros((*held.shape[:2], words), np.uint64)
+    for at, pattern in enumerate(columns):
+        found[..., pattern // 64] |= held[..., at].astype(np.uint64) << np.uint64(pattern % 64)
+    return found

@@ -1,0 +1,242 @@
+"""Where partial matches are kept: a structure of arrays with parent links, and lists by sequence and node.
+
+A partial match is its node, its last row and a link to what it grew out of; one that a segment was joined to has a
+second link, to the segment's. It is looked for in a list, the newest first. It stays in the store, out of its list,
+while others grew out of it. What a visit reads first stands together in `links`: a row of it is one line of the
+processor's cache.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernel_cache import inline_kernel
+
+Ints = NDArray[np.int64]
+NOTHING = -1
+
+# Columns of `links`.
+NEXT, BEFORE, LIMIT, ORDER, CLASS, TAG, ROW, LENGTH = range(8)
+# Columns of `kin`.
+PARENT, SEGMENT, NODE, CHILDREN, FIRST, PLACE = range(6)
+# What PLACE may be.
+FREE, LISTED, KEPT_FOR_OTHERS = range(3)
+# Places in `Store.counts`: how many rows of the arrays were ever used, how many of them are free again, and how many
+# partial matches were ever made.
+USED, SPARE, SERIAL = range(3)
+
+MOST_FEATURES = 3
+FIRST_ROOM = 1 << 10
+
+
+class Store(NamedTuple):
+    """Row i of each array is partial match i."""
+
+    links: Ints
+    """NEXT and BEFORE in the list (NOTHING at its ends), LIMIT: the last position at which it can be taken on, ORDER of
+    its last row, CLASS, TAG, its last ROW, LENGTH in events."""
+    kin: NDArray[np.int32]
+    """PARENT, SEGMENT (NOTHING where there is none), NODE, CHILDREN: how many link to it, FIRST: its first row,
+    PLACE: whether it is free, in its list, or only kept for others."""
+    masks: Ints
+    """[word] the patterns that it is kept for."""
+    serial: Ints
+    """The order in which they were made."""
+    features: NDArray[np.float64]
+    nulls: NDArray[np.uint8]
+    """Which of the features are NULL, by bit."""
+    registers: Ints
+    whole: Ints
+    real: NDArray[np.float64]
+    """What run conditions read of it (predicates/interpreter.py)."""
+    rows: NDArray[np.int32]
+    """Instance materialisation: all of its rows; no column otherwise."""
+    free: NDArray[np.int32]
+    """The first `counts[SPARE]` are free."""
+    fresh: NDArray[np.int32]
+    """Those made by the present row."""
+    counts: Ints
+
+    @property
+    def room(self) -> int:
+        return len(self.links)
+
+
+class StoreShape(NamedTuple):
+    """How wide the rows are."""
+
+    words: int
+    registers: int
+    totals: int
+    instance: int = 0
+
+
+def new_store(room: int, shape: StoreShape) -> Store:
+    return Store(
+        links=np.zeros((room, 8), np.int64),
+        kin=np.zeros((room, 6), np.int32),
+        masks=np.zeros((room, shape.words), np.int64),
+        serial=np.zeros(room, np.int64),
+        features=np.zeros((room, MOST_FEATURES), np.float64),
+        nulls=np.zeros(room, np.uint8),
+        registers=np.full((room, shape.registers), -1, np.int64),
+        whole=np.zeros((room, shape.totals), np.int64),
+        real=np.zeros((room, shape.totals), np.float64),
+        rows=np.zeros((room, shape.instance), np.int32),
+        free=np.zeros(room, np.int32),
+        fresh=np.zeros(room, np.int32),
+        counts=np.zeros(3, np.int64),
+    )
+
+
+def grown(store: Store, room: int, width: int) -> Store:
+    """The same with room for more partial matches, or for longer ones where their rows are copied."""
+    shape = StoreShape(store.masks.shape[1], store.registers.shape[1], store.whole.shape[1], width)
+    larger = new_store(room, shape)
+    for before, after in zip(store, larger, strict=True):
+        after[tuple(slice(0, size) for size in before.shape)] = before
+    return larger
+
+
+class Lists(NamedTuple):
+    """By sequence (and node): the newest partial match; the last rows."""
+
+    heads: NDArray[np.int32]
+    """At sequence * nodes + node; NOTHING: an empty list."""
+    absent: NDArray[np.int32]
+    """[sequence, absence] the last row at which it occurred, or NOTHING."""
+    absent_before: NDArray[np.int32]
+    """The same of those of an earlier time than that."""
+    last_row: NDArray[np.int32]
+    """[sequence]"""
+    absent_seen: NDArray[np.int32]
+    """[row, absence] the last row of an earlier time at which it occurred; only where segments ask for it."""
+
+
+def new_lists(sequences: int, nodes: int, absences: int, seen: tuple[int, int]) -> Lists:
+    return Lists(
+        heads=np.full(sequences * nodes, NOTHING, np.int32),
+        absent=np.full((sequences, absences), NOTHING, np.int32),
+        absent_before=np.full((sequences, absences), NOTHING, np.int32),
+        last_row=np.full(sequences, NOTHING, np.int32),
+        absent_seen=np.full(seen, NOTHING, np.int32),
+    )
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def next_free(free, counts):  # type: ignore[no-untyped-def]
+    """The row that `add_listed` will take."""
+    spare = counts[SPARE]
+    return np.int64(free[spare - 1]) if spare > 0 else counts[USED]
+
+
+@inline_kernel
+def add_listed(pm, at, links, kin, heads, counts):  # type: ignore[no-untyped-def]
+    """Takes the next free row and puts it at the head of a list; the caller has filled the rest of it."""
+    if counts[SPARE] > 0:
+        counts[SPARE] -= 1
+    else:
+        counts[USED] += 1
+    head = np.int64(heads[at])
+    links[pm, NEXT], links[pm, BEFORE] = head, NOTHING
+    if head >= 0:
+        links[head, BEFORE] = pm
+    heads[at] = pm
+    kin[pm, CHILDREN], kin[pm, PLACE] = 0, LISTED
+    parent, segment = np.int64(kin[pm, PARENT]), np.int64(kin[pm, SEGMENT])
+    if parent >= 0:
+        kin[parent, CHILDREN] += 1
+    if segment >= 0:
+        kin[segment, CHILDREN] += 1
+
+
+@inline_kernel
+def remove(pm, at, links, kin, heads, free, counts):  # type: ignore[no-untyped-def]
+    """Takes a partial match out of its list, and out of the store if nothing grew out of it."""
+    following, before = links[pm, NEXT], links[pm, BEFORE]
+    if before >= 0:
+        links[before, NEXT] = following
+    else:
+        heads[at] = following
+    if following >= 0:
+        links[following, BEFORE] = before
+    kin[pm, PLACE] = KEPT_FOR_OTHERS
+    gone, segment = np.int64(pm), np.int64(NOTHING)
+    # What it grew out of may go with it, and so may segments that were joined to those: plain chains themselves.
+    while gone >= 0 and kin[gone, PLACE] == KEPT_FOR_OTHERS and kin[gone, CHILDREN] == 0:
+        kin[gone, PLACE] = FREE
+        free[counts[SPARE]] = gone
+        counts[SPARE] += 1
+        segment = np.int64(kin[gone, SEGMENT])
+        while segment >= 0:
+            kin[segment, CHILDREN] -= 1
+            if kin[segment, CHILDREN] > 0 or kin[segment, PLACE] != KEPT_FOR_OTHERS:
+                break
+            kin[segment, PLACE] = FREE
+            free[counts[SPARE]] = segment
+            counts[SPARE] += 1
+            segment = np.int64(kin[segment, PARENT])
+        gone = np.int64(kin[gone, PARENT])
+        if gone >= 0:
+            kin[gone, CHILDREN] -= 1
+
+
+@inline_kernel
+def older(pm, waiting, kin):  # type: ignore[no-untyped-def]
+    """(the partial match with the event before, what comes when its chain is at its end)."""
+    segment = kin[pm, SEGMENT]
+    if segment >= 0:
+        before, waiting = np.int64(kin[segment, PARENT]), np.int64(kin[pm, PARENT])
+    else:
+        before = np.int64(kin[pm, PARENT])
+    if before < 0:
+        return waiting, np.int64(NOTHING)
+    return before, waiting
+
+
+@inline_kernel
+def older_than_new(pm, segment, kin):  # type: ignore[no-untyped-def]
+    """The same for what is about to grow out of `pm`, by an event or by a segment."""
+    if segment < 0:
+        return np.int64(pm), np.int64(NOTHING)
+    before = np.int64(kin[segment, PARENT])
+    if before < 0:
+        return np.int64(pm), np.int64(NOTHING)
+    return before, np.int64(pm)
+
+
+@inline_kernel
+def last_absent(absence, row, sequence, order, lists):  # type: ignore[no-untyped-def]
+    """The last row at which it occurred at an earlier time than that of `row`, a row not before any noted one."""
+    last = lists.absent[sequence, absence]
+    if last >= 0 and order[last] >= order[row]:
+        return lists.absent_before[sequence, absence]
+    return last
+
+
+@inline_kernel
+def see_absences(row, positions, lists):  # type: ignore[no-untyped-def]
+    """Keeps for a row what was absent before it, where segments that start with it will be asked."""
+    for absence in range(lists.absent_seen.shape[1]):
+        found = last_absent(absence, row, positions.sequence[row], positions.order, lists)
+        lists.absent_seen[row, absence] = found
+
+
+@inline_kernel
+def note_row(row, positions, fulfilled, absence_of, lists):  # type: ignore[no-untyped-def]
+    """What later rows of the sequence must know of this one: its absences, and that it was the last."""
+    sequence, order = positions.sequence[row], positions.order
+    lists.last_row[sequence] = row
+    for at in range(fulfilled.at[row], fulfilled.at[row + 1]):
+        absence = absence_of[fulfilled.condition[at]]
+        if absence >= 0:
+            last = lists.absent[sequence, absence]
+            if last >= 0 and order[last] < order[row]:
+                lists.absent_before[sequence, absence] = last
+            lists.absent[sequence, absence] = row

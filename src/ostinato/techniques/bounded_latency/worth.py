@@ -1,0 +1,150 @@
+"""Sketch -> Estimates: what a partial match of each class and age will still yield and cost (SHARP, Section 4.2).
+
+A partial match is visited `pace` times in each age. A visit costs its work and, by the chains, gives children, which
+are worth and cost what they are at that age: so both follow from the last nodes backwards. What won't be kept anyway
+at the present price is left out of both, so a prefix isn't blamed for descendants that are dropped at birth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+from ostinato.techniques.bounded_latency.sketch import Sketch, living
+
+Reals = NDArray[np.float64]
+PRIOR_VISITS = 5.0
+"""A class with so many visits is believed half as much as the average of its node."""
+HOPED_BIRTHS = 2.0
+"""A node is taken to have had so many children of each kind beside those it had: what was never seen may be good."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """`weights` are those of the patterns whose matches are at stake. `alpha` as in Section 5: 0 counts work, 1 counts
+    partial matches (memory)."""
+
+    weights: Reals
+    alpha: float = 0.0
+    per_cost: bool = True
+    """Order by contribution per unit of consumption; False: by contribution alone, as Alg. 3 does."""
+    by_class: bool = True
+    by_age: bool = True
+    """False: all classes of a node, or all ages of a class, are taken to be equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    quality: Reals
+    """[class, age] by which partial matches are ordered; infinite where keeping one costs nothing."""
+    worth: tuple[Reals, ...]
+    """[node][class of the node, pattern of the node, age] expected matches of one made at that age (Delta+)."""
+    cost: Reals
+    """[class, age] work that one made at that age, and its descendants, will cause (Delta-)."""
+    work: Reals
+    """[class, age] work per event that such partial matches themselves cause where all of them are kept."""
+    living: Reals
+    """[class, age] partial matches that come through the age, per event, where all of them are kept."""
+    step_share: Reals
+    """[node, pattern] which part of the work on its partial matches is done on steps that lead to the pattern."""
+
+
+def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
+    """`price`: [node, pattern] the least quality that is kept for the pattern; 0 keeps everything."""
+    shape, ages = sketch.shape, sketch.ages
+    classes = int(sketch.class_at[-1])
+    worth: list[Reals] = [np.zeros((0, 0, 0))] * shape.nodes
+    cost, quality = np.zeros((classes, ages)), np.full((classes, ages), np.inf)
+    unit = _work_of_visit(sketch)
+    held = sketch.pace * unit  # work of one age: what memory is measured in beside it
+    present = sketch.by_node(living(sketch.created)).sum(axis=1)
+    typical = float(held @ present) / max(float(present.sum()), 1.0)
+    # Loops lead back to nodes whose worth isn't known yet: the second round takes it from the first.
+    for node in shape.children_first * (2 if shape.has_loops else 1):
+        here, columns = sketch.of(node), np.flatnonzero(shape.reach[node])
+        final = _final_worth(sketch, node, columns, worth)
+        if not shape.children[node]:
+            worth[node] = final
+            continue
+        yields, follows = _per_visit(sketch, node, columns, worth, cost)
+        pace = sketch.pace[node]
+        own = (1 - model.alpha) * held[node] + model.alpha * typical
+        spent = own + pace * follows
+        gained = pace * np.einsum("p,cpa->ca", model.weights[columns], yields)
+        axes = (() if model.by_class else (0,)) + (() if model.by_age else (1,))
+        if axes:
+            gained, spent = (_averaged(values, sketch.visits[here], axes) for values in (gained, spent))
+        quality[here] = gained / np.maximum(spent, 1e-12) if model.per_cost else gained
+        kept = quality[here][:, None, :] >= price[node, columns][:, None]
+        worth[node] = final + _until_the_end(pace * yields * kept)
+        cost[here] = _until_the_end(spent * kept.any(axis=1))
+    per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
+    work = per_event * held[sketch.node_of][:, None]
+    return Estimates(quality, tuple(worth), cost, work, per_event, _step_share(sketch))
+
+
+def _until_the_end(by_age: Reals) -> Reals:
+    """What is still to come for one made in the midst of each age."""
+    to_come: Reals = np.cumsum(by_age[..., ::-1], axis=-1)[..., ::-1] - 0.5 * by_age
+    return to_come
+
+
+def _work_of_visit(sketch: Sketch) -> Reals:
+    """[node] the visit itself and the conditions asked on it."""
+    visits = sketch.by_node(sketch.visits).sum(axis=1)
+    unit: Reals = 1.0 + sketch.checks / np.maximum(visits, 1.0)
+    return unit
+
+
+def _per_visit(
+    sketch: Sketch, node: int, columns: NDArray[np.int64], worth: list[Reals], cost: Reals
+) -> tuple[Reals, Reals]:
+    """What a visit gives through the children: [class, pattern, age] matches, [class, age] work."""
+    here, ages, shape = sketch.of(node), sketch.ages, sketch.shape
+    visits = sketch.chain_visits[here]
+    yields = np.zeros((len(visits), len(columns), ages))
+    hoped = np.zeros((len(columns), ages))
+    follows, feared = np.zeros((len(visits), ages)), np.zeros(ages)
+    for child in shape.children[node]:
+        of_child = worth[child]
+        if not of_child.size:  # behind a loop, in the first round
+            continue
+        chain, at = sketch.chains[node, child], np.searchsorted(columns, np.flatnonzero(shape.reach[child]))
+        flat = chain @ of_child.reshape(chain.shape[1], -1)
+        yields[:, at] += flat.reshape(len(visits), len(at), ages)
+        hoped[at] += HOPED_BIRTHS * of_child.mean(axis=0)
+        follows += chain @ cost[sketch.of(child)]
+        feared += HOPED_BIRTHS * cost[sketch.of(child)].mean(axis=0)
+    total = visits.sum() + HOPED_BIRTHS
+    average, average_cost = (yields.sum(axis=0) + hoped) / total, (follows.sum(axis=0) + feared) / total
+    believed = (visits + PRIOR_VISITS)[:, None]
+    return (yields + PRIOR_VISITS * average) / believed[:, :, None], (follows + PRIOR_VISITS * average_cost) / believed
+
+
+def _final_worth(sketch: Sketch, node: int, columns: NDArray[np.int64], worth: list[Reals]) -> Reals:
+    """[class, pattern, age] matches that a partial match is itself, or that it becomes a segment of."""
+    here, shape = sketch.of(node), sketch.shape
+    ending = shape.ends[node, columns]
+    ended = (sketch.ended[here][:, columns] + 1.0) / (sketch.made[here] + 1.0)[:, None]
+    final = np.repeat(np.where(ending, ended, 0.0)[:, :, None], sketch.ages, axis=2)
+    for target in shape.joined[node]:
+        at = np.searchsorted(columns, np.flatnonzero(shape.reach[target]))
+        joins = (sketch.attempts[sketch.of(target)].sum() + 1.0) / (sketch.attempts[here].sum() + 1.0)
+        final[:, at] += joins * worth[target].mean(axis=(0, 2))[:, None]
+    return final
+
+
+def _averaged(values: Reals, weights: Reals, axes: tuple[int, ...]) -> Reals:
+    some = weights + 1e-9  # where nothing was seen, all count alike
+    mean = (values * some).sum(axis=axes, keepdims=True) / some.sum(axis=axes, keepdims=True)
+    return np.broadcast_to(mean, values.shape).copy()
+
+
+def _step_share(sketch: Sketch) -> Reals:
+    shape: PlanShape = sketch.shape
+    total = np.bincount(shape.step_source, sketch.step_work, shape.nodes)
+    share = np.zeros((shape.nodes, shape.patterns))
+    np.add.at(share, shape.step_source, sketch.step_work[:, None] * shape.step_patterns)
+    return share / np.maximum(total, 1e-9)[:, None]

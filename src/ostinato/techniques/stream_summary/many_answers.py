@@ -1,0 +1,119 @@
+"""A pool of summaries that is asked for many keys at once, and that goes to bytes and back as a whole."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.techniques.stream_summary.answers import Answering, Answers, KeptColumns, kept_columns
+from ostinato.techniques.stream_summary.kernel_tables import COUNT, MARKS
+from ostinato.techniques.stream_summary.pool import SummaryPool
+from ostinato.techniques.stream_summary.state import SummaryState
+from ostinato.techniques.stream_summary.summary import Summary
+
+VERSION = 1
+_MAGIC = b"OSPL"
+_HEADER = struct.Struct("<4sHH16sqqqq")  # magic, version, unused, query, keys, widths of the two arrays, wide summaries
+_WIDE = struct.Struct("<qq")  # key, length
+
+
+class AnsweringPool(SummaryPool):
+    """`SummaryPool` with answers in columns."""
+
+    def __init__(self, summary: Summary) -> None:
+        super().__init__(summary)
+        self.answering = Answering(summary)
+        self._query = summary.new_state().query
+
+    def kept(self, keys: Sequence[Hashable]) -> KeptColumns:
+        """What the summaries of these keys keep; nothing for a key that had no event."""
+        slots = np.fromiter((self._slots.get(key, 0) for key in keys), np.int64, len(keys))
+        rows = self._integers[slots]
+        for place, key in enumerate(keys) if self._wide else ():
+            if key in self._wide:
+                _put_integers(rows[place], self._wide[key])
+        size = self.summary.query.size
+        marks = rows[:, -MARKS:]
+        held = np.arange(size) < marks[:, COUNT, None]
+        columns = (rows[:, at * size : (at + 1) * size][held] for at in range((rows.shape[1] - MARKS) // size))
+        time, code, payload, valid, number = columns
+        float_values = self.summary.float_values
+        return kept_columns(marks, number, time, code, payload, valid, float_values=float_values)
+
+    def ask_many(self, keys: Sequence[Hashable]) -> Answers:
+        """One answer for each key, in the keys' order."""
+        return self.answering.answers(self.kept(keys))
+
+    # --- bytes ---
+
+    def to_bytes(self) -> bytes:
+        """All summaries. Keys must be whole numbers: whoever has others numbers them."""
+        keys = np.array(list(self._slots), np.int64)
+        integers, numbers = self._integers[: len(keys) + 1], self._numbers[: len(keys) + 1]
+        widths = (integers.shape[1], numbers.shape[1])
+        header = _HEADER.pack(_MAGIC, VERSION, 0, self._query, len(keys), *widths, len(self._wide))
+        parts = [header, keys.tobytes(), integers.tobytes(), numbers.tobytes()]
+        for key, state in self._wide.items():
+            data = state.to_bytes()
+            parts += [_WIDE.pack(key, len(data)), data]
+        return b"".join(parts)
+
+    def restore(self, data: bytes) -> None:
+        """Takes the summaries of `to_bytes` in place of its own."""
+        if len(data) < _HEADER.size or data[:4] != _MAGIC:
+            raise MatchError("SUMMARY_STATE", "these bytes are no summaries")
+        _, version, _, query, count, *widths, wide = _HEADER.unpack_from(data)
+        if version != VERSION:
+            raise MatchError("SUMMARY_STATE", f"summaries of version {version}, where version {VERSION} is read")
+        if query != self._query or widths != [self._integers.shape[1], self._numbers.shape[1]]:
+            hint = "start anew, or ask with their own query"
+            raise MatchError("SUMMARY_STATE", "the summaries of another query", hint=hint)
+        bytes_of = _Reader(data, _HEADER.size)
+        keys = np.frombuffer(bytes_of.next(8 * count), np.int64)
+        self._integers = _rows(bytes_of.next(8 * (count + 1) * widths[0]), np.dtype(np.int64), widths[0])
+        self._numbers = _rows(bytes_of.next(8 * (count + 1) * widths[1]), np.dtype(np.float64), widths[1])
+        self._slots = {key: place + 1 for place, key in enumerate(keys.tolist())}
+        self._wide = {}
+        for _ in range(wide):
+            key, length = _WIDE.unpack(bytes_of.next(_WIDE.size))
+            self._wide[key] = self.summary.state_from_bytes(bytes_of.next(length))
+        bytes_of.check_end()
+
+
+class _Reader:
+    """Bytes from a place on."""
+
+    def __init__(self, data: bytes, place: int) -> None:
+        self.data = data
+        self.place = place
+
+    def next(self, count: int) -> bytes:
+        part = self.data[self.place : self.place + count]
+        if len(part) < count:
+            raise MatchError("SUMMARY_STATE", "the summaries' bytes end too early")
+        self.place += count
+        return part
+
+    def check_end(self) -> None:
+        if self.place != len(self.data):
+            raise MatchError("SUMMARY_STATE", "the summaries' bytes go on behind their end")
+
+
+def _rows(data: bytes, dtype: np.dtype[np.int64] | np.dtype[np.float64], width: int) -> NDArray[np.generic]:
+    return np.frombuffer(data, dtype).reshape(-1, width).copy()
+
+
+def _put_integers(row: NDArray[np.int64], state: SummaryState) -> None:
+    """What a wide summary would have in the pool's array: its integers aren't wide."""
+    columns, size = state.columns, len(state.columns.time)
+    by_event = (columns.time, columns.type, columns.payload, columns.valid, columns.number)
+    for at, column in enumerate(by_event):
+        row[at * size : (at + 1) * size] = column
+    row[-MARKS:] = columns.marks
+
+
+__all__ = ["Answers", "AnsweringPool"]

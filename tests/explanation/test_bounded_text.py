@@ -1,0 +1,85 @@
+"""What explain says of a shared plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.sharing.plan_patterns import RISING, sequence
+
+from ostinato.explanation.automaton_svg import draw_automata
+from ostinato.explanation.bounded_text import MOST_LINES, declined_part, plan_part, plan_picture
+from ostinato.sharing.merged_plan import merge
+from ostinato.sharing.pattern_program import PatternProgram, PatternStep
+
+
+def variables(programs: Sequence[PatternProgram]) -> list[list[str]]:
+    """The letters of the patterns, small."""
+    return [[chr(ord("a") + number) for number in program.qualifies] for program in programs]
+
+
+def told(*programs: PatternProgram) -> list[str]:
+    return plan_part(merge(programs), variables(programs))
+
+
+def test_figure_2() -> None:
+    assert told(sequence("ABCD"), sequence("ABEF"), sequence("ABEG")) == [
+        "7 states in place of 12; 3 serve more than one pattern",
+        "bits, from the right: ABCD, ABEF, ABEG",
+        "111  a",
+        "111  a b",
+        "001  a b c",
+        "110  a b e",
+        "001  a b c d",
+        "010  a b e f",
+        "100  a b e g",
+        "cluster 111: 2 states",
+        "cluster 110: 1 state",
+        "cluster 001: 2 states",
+        "cluster 010: 1 state",
+        "cluster 100: 1 state",
+    ]
+
+
+def test_loops_and_segments() -> None:
+    looped = sequence("AB")
+    looped = PatternProgram(
+        "loop", looped.labels, looped.qualifies, 3, (*looped.steps, PatternStep(2, 1, 2)), ((2, ()),)
+    )
+    assert "1  a b+" in told(looped)
+    lines = told(sequence("ABCX", edges={2: RISING}), sequence("DBCY", edges={2: RISING}))
+    assert "11  b c" in lines and "01  a [b c]" in lines and "10  d [b c] y" in lines
+    assert "[b c] is matched once and joined behind a, d" in lines
+
+
+def test_a_pattern_that_asks_more() -> None:
+    programs = [sequence("AB", edges={1: RISING}), sequence("AB")]
+    lines = plan_part(merge(programs, guards=True), variables(programs))
+    assert "a b: for 01 only where its further conditions hold" in lines
+
+
+def test_names_are_those_of_the_first_pattern_that_a_state_serves() -> None:
+    programs = [sequence("AB"), sequence("CD")]
+    lines = plan_part(merge(programs), [["first", "second"], ["third", "fourth"]])
+    assert "01  first second" in lines and "10  third fourth" in lines
+
+
+def test_many_patterns_are_counted_and_cut_off() -> None:
+    lines = told(*(sequence("A" + chr(ord("B") + number)) for number in range(100)))
+    assert lines[:2] == ["101 states in place of 200; 1 serves more than one pattern", "100 patterns  a"]
+    assert len(lines) == 1 + 2 * (MOST_LINES + 1)
+    assert lines[-1] == f"and {101 - MOST_LINES} more" and not any("bits" in line for line in lines)
+
+
+def test_why_queries_have_no_part() -> None:
+    assert declined_part({"q1": "with LIMIT", "query2": "AND"}) == ["q1      with LIMIT", "query2  AND"]
+    assert declined_part({}) == []
+
+
+def test_the_picture_has_every_state_once() -> None:
+    programs = [sequence("AB", edges={1: RISING}), sequence("AB")]
+    picture = plan_picture(merge(programs, guards=False), variables(programs))
+    assert [state.variable for state in picture.nfa.states] == ["a", "b", "b (2)"]
+    assert picture.conditions == {"a": "11", "b": "01", "b (2)": "10"}
+    assert picture.caption == "3 states in place of 4"
+    drawn = draw_automata([picture])
+    assert drawn.startswith("<svg") and "b (2)" in drawn

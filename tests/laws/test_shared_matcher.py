@@ -1,0 +1,136 @@
+"""The shared matcher without orders finds what the oracle finds; with orders a part of it; however the rows are cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+from tests.laws.event_strategies import Draw, Example, Knobs, event_examples, event_tables
+from tests.techniques.bounded_latency.shared_matching import Workload, in_calls, workloads
+
+from ostinato.errors import QueryError
+from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
+from ostinato.techniques.bounded_latency.matcher import MatcherRun
+from ostinato.techniques.bounded_latency.store import CLASS, LISTED, PLACE, USED
+
+TAKEN = Knobs(aggregates=False, conjunction=False, decimals=False, selections=("", "", "STRICT"))
+QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck))
+_PATTERNS = (
+    "SEQ(A a, B b)",
+    "SEQ(A a, B b, C c)",
+    "SEQ(A a, B b, D d)",
+    "SEQ(A a, B+ b, C c)",
+    "SEQ(A a, NOT D d, B b, C c)",
+    "SEQ(A a, NOT D d, B b)",
+    "SEQ(C c, A a, B b)",
+    "SEQ(C c, NOT D d, A a, B b, D e)",
+    "SEQ(A+ a, B+ b)",
+)
+_AT_OFFSETS = ("SEQ(C c, A a, B b)", "SEQ(D d, A a, B b)", "SEQ(C c, NOT D d, A a, B b)", "SEQ(A e, A a, B b, D d)")
+"""With a condition between a and b: what they have in common isn't at their start."""
+_WHERE = ("", "WHERE a.x < b.x", "WHERE a.x <= b.x AND a.y > 0", "WHERE a.x + b.x < 5", "WHERE a.x < 3")
+_EXTENTS = ("", "WITHIN 5 EVENTS", "WITHIN 5 EVENTS", "WITHIN 3 SECONDS SLIDE 1 SECOND")
+
+
+@st.composite
+def related_queries(draw: Draw) -> list[str]:
+    """Queries of one stream that have much in common."""
+    within = draw(st.sampled_from(_EXTENTS))
+    patterns, conditions = (_AT_OFFSETS, _WHERE[1:3]) if draw(st.booleans()) else (_PATTERNS, _WHERE)
+    pick = st.tuples(st.sampled_from(patterns), st.sampled_from(conditions))
+    picks = draw(st.lists(pick, min_size=1, max_size=4))
+    return [f"TYPE kind TIME ts\nPATTERN {pattern}\n{where}\n{within}\nRETURN MATCHES" for pattern, where in picks]
+
+
+def taken(texts: list[str], rows: Any, **options: bool) -> list[Workload]:
+    try:
+        found = workloads(texts, rows, **options)
+    except QueryError:
+        assume(False)
+    assume(found)
+    return found
+
+
+def cuts_of(data: st.DataObject, work: Workload) -> list[int]:
+    """Where calls start; between rows of one time too."""
+    return sorted(data.draw(st.lists(st.integers(0, len(work.events.time)), max_size=3)))
+
+
+def random_orders(seed: int, every: int = 3) -> Any:
+    """Orders that drop some patterns of some slots for some tags, other ones every few rows."""
+    state: dict[str, Any] = {"asked": 0, "orders": None}
+
+    def give(run: MatcherRun) -> Orders:
+        if state["orders"] is None or state["asked"] % every == 0:
+            rng = np.random.default_rng((seed, state["asked"]))
+            slots, words = len(run.ledger.visits), run.plan.nodes.patterns.shape[1]
+            masks = rng.integers(0, 1 << 63, (2, slots, words), dtype=np.uint64)
+            masks[rng.random((2, slots)) < 0.5] = ~np.uint64(0)
+            state["orders"] = Orders(masks, rng.integers(0, TAG_RANGE, slots, dtype=np.uint64))
+        state["asked"] += 1
+        return state["orders"]  # type: ignore[no-any-return]
+
+    return give
+
+
+def recount(run: MatcherRun) -> None:
+    """`live` is what is in the lists."""
+    used = int(run.store.counts[USED])
+    classes = run.store.links[:used, CLASS][run.store.kin[:used, PLACE] == LISTED]
+    assert np.array_equal(np.bincount(classes, minlength=len(run.ledger.live)), run.ledger.live)
+
+
+@given(event_examples(TAKEN), st.data())
+@settings(QUIET, max_examples=150)
+def test_the_matches_are_those_of_the_oracle_however_rows_are_cut(example: Example, data: st.DataObject) -> None:
+    for work in taken([example.text], example.rows):
+        expected = work.expected(0)
+        event("matches" if expected else "none")
+        assert in_calls(work, cuts_of(data, work), watch=recount) == [expected], example.text
+
+
+SHARING: st.SearchStrategy[dict[str, bool]] = st.fixed_dictionaries({"offsets": st.booleans(), "guards": st.booleans()})
+
+
+@given(related_queries(), event_tables(10, kinds="AABBCCD"), SHARING, st.sampled_from(["view", "instance"]), st.data())
+@settings(QUIET, max_examples=200)
+def test_a_workload_gives_what_each_query_gives(
+    texts: list[str], table: Any, sharing: dict[str, bool], materialise: str, data: st.DataObject
+) -> None:
+    for work in taken(texts, table.to_pylist(), **sharing):
+        expected = [work.expected(query) for query in range(len(work.texts))]
+        event("segments" if any(step.segment >= 0 for step in work.merged.steps) else "no segments")
+        event("guards" if any(step.guards for step in work.merged.steps) else "no guards")
+        assert in_calls(work, cuts_of(data, work), watch=recount, materialise=materialise) == expected
+
+
+@given(
+    related_queries(),
+    event_tables(10, kinds="AABBCCD"),
+    st.integers(0, 99),
+    SHARING,
+    st.sampled_from(["view", "instance"]),
+)
+@settings(QUIET, max_examples=200)
+def test_orders_only_take_matches_away(
+    texts: list[str], table: Any, seed: int, sharing: dict[str, bool], materialise: str
+) -> None:
+    for work in taken(texts, table.to_pylist(), **sharing):
+        found = in_calls(work, [], random_orders(seed), recount, materialise=materialise)
+        for query, some in enumerate(found):
+            left = work.expected(query)
+            event("dropped" if len(some) < len(left) else "whole")
+            for match in some:
+                left.remove(match)
+
+
+@given(related_queries(), event_tables(10, kinds="AABBCCD"), st.integers(0, 99), st.booleans(), st.data())
+@settings(QUIET, max_examples=100)
+def test_cuts_change_nothing_under_orders_either(
+    texts: list[str], table: Any, seed: int, own_tags: bool, data: st.DataObject
+) -> None:
+    for work in taken(texts, table.to_pylist()):
+        once = in_calls(work, [], random_orders(seed, 1 << 30), own_tags=own_tags)
+        assert in_calls(work, cuts_of(data, work), random_orders(seed, 1 << 30), own_tags=own_tags) == once

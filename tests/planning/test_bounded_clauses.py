@@ -1,0 +1,177 @@
+"""Clauses -> pattern programs: what is skipped, what is asked where, what is shared, and what is declined by name."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from ostinato.errors import QueryError
+from ostinato.language.binding import bind
+from ostinato.language.match_recognize import parse_clause
+from ostinato.language.render import render_expression
+from ostinato.matching.event_program import BoundKind, Extent
+from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_clauses
+from ostinato.planning.plan import make_plan
+from ostinato.planning.typed import Limits, TypedPlan
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.local import LocalPlan
+from ostinato.sharing.merged_plan import merge
+from ostinato.sharing.pattern_program import PatternProgram
+
+SCHEMA = pa.schema(
+    {"ward": pa.int64(), "ts": pa.timestamp("us"), "n": pa.int64(), "kind": pa.string(), "x": pa.float64()}
+)
+
+
+def typed(text: str) -> TypedPlan:
+    plan = make_plan(bind(parse_clause(text), SCHEMA.names))
+    return LocalPlan(plan, SCHEMA, Settings(), Limits()).typed
+
+
+def planned(*texts: str, sharing: str = "always") -> ClausesPlan:
+    names = [f"q{i}" for i in range(1, len(texts) + 1)]
+    return plan_clauses([typed(text) for text in texts], names, [False] * len(texts), sharing)  # type: ignore[arg-type]
+
+
+def clause(pattern: str, define: str = "", *, mode: str = "ALL MATCHES", rest: str = "", order: str = "ts, n") -> str:
+    head = f"PARTITION BY ward ORDER BY {order} MEASURES LAST(n) AS n {mode}"
+    return f"{head} PATTERN ({pattern}) {rest} {'DEFINE ' + define if define else ''}"
+
+
+def steps(program: PatternProgram) -> list[str]:
+    """`source label target`, with `+` for neighbours only, `!` for what must be absent, `?` for what is asked."""
+    return [
+        f"{step.source} {program.labels[step.label]} {step.target}"
+        + "+" * step.adjacent
+        + "".join(f" !{absent}" for absent in step.absent)
+        + "".join(f" ?{check}" for check in step.checks)
+        for step in program.steps
+    ]
+
+
+def only(plan: ClausesPlan) -> tuple[ClauseStream, PatternProgram]:
+    stream = plan.streams[0]
+    return stream, stream.clauses[0].program
+
+
+Q5 = clause("A X* B Y* D", "A AS kind = 'A', B AS kind = 'B' AND A.x < B.x, Y AS kind <> 'C', D AS kind = 'D'")
+Q6 = clause("A X* B Y* E", "A AS kind = 'A', B AS kind = 'B', Y AS kind <> 'C', E AS kind = 'E'")
+
+
+def test_q5_of_table_2_skips_what_it_needn_t_look_at() -> None:
+    stream, program = only(planned(Q5))
+    assert steps(program) == ["0 c0#0 1", "1 c1#0 2 ?0", "2 c2#0 3 !3"]
+    assert [render_expression(test.row) for test in stream.tests if test.row is not None] == [
+        "(`kind` = 'A')",
+        "(`kind` = 'B')",
+        "(`kind` = 'D')",
+        "(`kind` <> 'C')",
+    ]
+    assert [test.is_negated for test in stream.tests] == [False, False, False, True]
+    condition = program.run[0]
+    assert condition.variables == {"c0#0", "c1#0"}
+    assert program.accepting == ((3, ()),)
+
+
+def test_conditions_of_one_row_are_numbered_once_for_all_clauses() -> None:
+    stream = planned(Q5, Q6).streams[0]
+    assert [one.program.qualifies for one in stream.clauses] == [(0, 1, 2), (0, 1, 4)]
+    assert len(stream.tests) == 5
+
+
+def test_equal_beginnings_are_one_node() -> None:
+    other = Q5.replace("D AS kind = 'D'", "D AS kind = 'E'")
+    stream = planned(Q5, other).streams[0]
+    assert len(merge([one.program for one in stream.clauses]).nodes) == 5  # the root, A, AB, and the two ends
+
+
+def test_a_loop_is_skipped_behind_its_first_row() -> None:
+    _, program = only(planned(clause("A B+ C", "A AS kind = 'A', B AS kind = 'B', C AS kind = 'C'")))
+    assert steps(program) == ["0 c0#0 1", "1 c1#0 2+", "2 c2#0 3 !3"]
+
+
+def test_rows_that_are_looked_at_follow_at_once() -> None:
+    _, program = only(planned(clause("A B+ C", "A AS kind = 'A', B AS B.x > A.x, C AS kind = 'C'")))
+    assert steps(program) == ["0 c0#0 1", "1 c1#0 2+ ?0", "2 c1#0 2+ ?0", "2 c2#0 3+"]
+
+
+def test_what_the_run_looks_at_is_not_skipped() -> None:
+    looked_at = clause("A X* B", "A AS kind = 'A', B AS COUNT(X.n) < 3")
+    _, program = only(planned(looked_at))
+    assert all(step.adjacent for step in program.steps if step.source)
+    everything = clause("A X* B", "A AS kind = 'A', B AS COUNT(*) < 3")
+    _, program = only(planned(everything))
+    assert all(step.adjacent for step in program.steps if step.source)
+    both_ends = clause("A X* B", "A AS kind = 'A', B AS x > FIRST(x)")
+    _, program = only(planned(both_ends))
+    assert not any(step.adjacent for step in program.steps)
+
+
+def test_a_condition_names_only_labels_on_the_way() -> None:
+    """`A.x` on the first way is not that of the second: equal beginnings ask the same, whatever comes later."""
+    longer = clause("A X* B X* A X* B", "A AS kind = 'A', B AS kind = 'B' AND B.x > FIRST(A.x)")
+    _, program = only(planned(longer))
+    assert [sorted(condition.variables) for condition in program.run] == [
+        ["c0#0", "c1#0"],
+        ["c0#0", "c0#1", "c1#1"],
+    ]
+
+
+def test_previous_rows_of_other_variables_are_columns() -> None:
+    stream, program = only(planned(clause("A X* B", "B AS PREV(A.x, 2) < x")))
+    assert [navigation.shift for navigation in stream.neighbours.values()] == [-2]
+    assert "__ost_n0" in render_expression(program.run[0].condition)
+
+
+@pytest.mark.parametrize(
+    ("rest", "extent", "asked"),
+    [
+        ("", Extent(), 0),
+        ("MAXLENGTH 5", Extent(BoundKind.SPAN, by_place=True, length=4), 0),
+        ("WITHIN INTERVAL '2' SECOND", Extent(BoundKind.SPAN, length=2_000_000), 0),
+        ("WITHIN INTERVAL '2' SECOND MAXLENGTH 5", Extent(BoundKind.SPAN, length=2_000_000), 2),
+    ],
+)
+def test_bounds_of_a_match(rest: str, extent: Extent, asked: int) -> None:
+    stream, program = only(planned(clause("A X* B", rest=rest)))
+    assert program.extent == extent
+    assert len(program.run) == asked
+    assert stream.has_times == ("WITHIN" in rest)
+
+
+def test_partitions_in_another_order_are_another_stream() -> None:
+    plan = planned(clause("A X* B"), clause("A X* C"), clause("A X* B", order="n"), clause("A X* B", order="n DESC"))
+    assert [[one.clause for one in stream.clauses] for stream in plan.streams] == [[0, 1], [2], [3]]
+    assert [one.program.stream for stream in plan.streams for one in stream.clauses] == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (clause("A B", mode=""), "one preferred match from each start"),
+        (clause("A B", mode="MAXIMAL MATCHES"), "it asks for MAXIMAL MATCHES"),
+        (clause("A X* B", "B AS COUNT(DISTINCT A.kind) < 2"), r"COUNT\(DISTINCT ...\)"),
+        (clause("A X* B", "B AS LAST(CLASSIFIER(), 1) = 'A'"), r"the CLASSIFIER\(\) of other rows"),
+        (clause("A X* B", "B AS concat(A.kind, B.kind) = 'ab'"), "row by row: concat"),
+    ],
+)
+def test_what_can_t_be_shed_runs_alone_or_is_refused_by_name(text: str, why: str) -> None:
+    plan = plan_clauses([typed(text)], ["mine"], [False])
+    assert not plan.streams
+    with pytest.raises(QueryError, match=why) as caught:
+        plan_clauses([typed(text)], ["mine"], [True])
+    assert caught.value.code == "BOUND_NOT_SUPPORTED"
+    assert "'mine'" in caught.value.message
+
+
+def test_without_a_bound_a_clause_may_be_better_off_alone() -> None:
+    fixed, close = clause("A B C", "B AS x > A.x"), clause("A (B | C) D", "B AS x > A.x, D AS COUNT(*) < 9")
+    texts = (Q5, fixed, close, clause("A X* B+ C", "B AS x > A.x"))
+    plan = planned(*texts, sharing="dynamic")
+    assert plan.alone == {
+        1: "a pattern of fixed length is matched by shifting columns",
+        2: "every row of a match follows the one before it, so partial matches are few",
+        3: "a loop goes row by row: the search forgets its rows, the shared matcher would keep them all",
+    }
+    assert planned(*texts, sharing="never").alone == dict.fromkeys(range(4), "sharing is off")
+    assert planned(*texts).alone == {}

@@ -1,0 +1,167 @@
+"""A stream of queries on the shared matcher, in pieces and in process: the matches of a batch, each given once."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.matching.event_matches import MatchLimits
+from ostinato.matching.search import NO_TIME
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.local_events import LocalEvents
+from ostinato.runtimes.task.bounded import shared_plans
+from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
+from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+
+HEAD = "TYPE kind TIME ts"
+QUERIES = {
+    "pairs": f"{HEAD} PATTERN SEQ(A a, B b, C c) WHERE a.v + b.v < c.v * 3 GROUP BY g WITHIN 9 SECONDS RETURN MATCHES",
+    "shared start": f"{HEAD} PATTERN SEQ(A a, B b, D d) GROUP BY g WITHIN 9 SECONDS RETURN MATCHES",
+    "an absence": f"""{HEAD} PATTERN SEQ(A a, NOT D x, B+ b) WHERE NEXT(b).v > b.v
+        GROUP BY g WITHIN 6 SECONDS RETURN MATCHES""",
+    "windows": f"{HEAD} PATTERN SEQ(A a, C c) GROUP BY g WITHIN 6 SECONDS SLIDE 4 SECONDS RETURN MATCHES",
+    "by events": f"{HEAD} PATTERN SEQ(A a, C c) GROUP BY g WITHIN 5 EVENTS RETURN MATCHES",
+    "neighbours": f"{HEAD} PATTERN SEQ(A a, B b) STRICT GROUP BY g WITHIN 9 SECONDS RETURN MATCHES",
+}
+
+
+def some_events(count: int, seed: int = 5) -> pa.Table:
+    """In order of time, several of them at the same time."""
+    rng = np.random.default_rng(seed)
+    seconds = np.sort(rng.integers(0, count // 2, count)) * 1_000_000
+    return pa.table(
+        {
+            "ts": pa.array(seconds, pa.timestamp("us", "UTC")),
+            "kind": pa.array(rng.choice(list("ABCDE"), count)),
+            "g": pa.array(rng.integers(0, 3, count)),
+            "v": pa.array(rng.integers(0, 9, count)),
+        }
+    )
+
+
+class Stream:
+    """Queries over a stream: rows and watermarks by hand. The state goes through bytes at every step."""
+
+    def __init__(self, texts: list[str], schema: pa.Schema, request: BoundRequest = UNBOUNDED) -> None:
+        names = tuple(f"q{i}" for i in range(1, len(texts) + 1))
+        workload = ost.Workload(texts)
+        self.local = LocalEvents(list(workload.events.values()), names, schema, workload.options, Settings())
+        typed, limits = self.local.typed, MatchLimits()
+        everyone = frozenset(range(len(texts)))
+        (shared,) = pickle.loads(
+            pickle.dumps(shared_plans(typed, names, "dynamic", request, limits, carried=everyone).plans)
+        )
+        places = [(f"bit{i}", 0) for i in range(len(typed.plan.conditions))]
+        shipped = self._shipped(schema.empty_table()).schema
+        self.worker = SharedStreamWorker(typed, names, shipped, places, shared)
+        self.state, self.given, self.reports = EMPTY, [[] for _ in texts], []  # type: ignore[var-annotated]
+
+    def _shipped(self, table: pa.Table) -> pa.Table:
+        batch = self.local.batch(table)
+        bits = {f"bit{i}": pa.array(mask.astype(np.int64)) for i, mask in enumerate(batch.row_masks)}
+        return pa.table({**batch.arrays, **bits})
+
+    def step(self, table: pa.Table | None, watermark_us: int, *, finished: bool = False) -> None:
+        state = BucketState(bytes(self.state.header), tuple(self.state.open_rows), tuple(self.state.waiting))
+        arrived = None if table is None else self._shipped(table)
+        step = self.worker.advance(state, arrived, watermark_us, finished=finished)
+        self.state = step.state
+        self.reports += step.results.reports
+        for rows, found in zip(self.given, self.local.tables(step.results.columns), strict=True):
+            rows += found.to_pylist()
+
+    def feed(self, table: pa.Table, cuts: list[int]) -> None:
+        """In pieces, the watermark one second behind the latest row; then the end."""
+        watermark = NO_TIME
+        for start, end in zip([0, *cuts], [*cuts, table.num_rows], strict=True):
+            piece = table.slice(start, end - start)
+            self.step(piece, watermark)
+            if piece.num_rows:
+                watermark = piece["ts"].cast(pa.int64()).to_numpy().max() - 1_000_000
+                self.step(None, watermark)
+        self.step(None, watermark, finished=True)
+
+
+def unnumbered(rows: list[dict[str, Any]]) -> list[str]:
+    """On a stream a match has no number: it can't be known which others will begin before it."""
+    return sorted(repr({**row, "match_number": None}) for row in rows)
+
+
+@pytest.mark.parametrize("cuts", [[], [40], [1, 2, 3, 50, 51, 90]], ids=str)
+def test_pieces_give_what_a_batch_gives(cuts: list[int]) -> None:
+    table = some_events(120)
+    texts = list(QUERIES.values())
+    stream = Stream(texts, table.schema)
+    stream.feed(table, cuts)
+    expected = ost.Workload(texts, sharing="never").run(table)
+    for number, name in enumerate(QUERIES):
+        assert unnumbered(stream.given[number]) == unnumbered(expected[f"q{number + 1}"].to_pylist()), name
+        assert len(stream.given[number]) > 2, name
+
+
+def test_a_match_leaves_when_the_watermark_has_passed_its_last_event() -> None:
+    table = pa.table(
+        {
+            "ts": pa.array([0, 1_000_000, 2_000_000, 3_000_000], pa.timestamp("us", "UTC")),
+            "kind": pa.array(list("ABCC")),
+            "g": pa.array([0] * 4),
+            "v": pa.array([0, 0, 9, 9]),
+        }
+    )
+    stream = Stream([QUERIES["pairs"]], table.schema)
+    stream.step(table, NO_TIME)
+    assert not stream.given[0]
+    stream.step(None, 1_999_999)
+    assert not stream.given[0]
+    stream.step(None, 2_000_000)
+    assert [row["match_end"].second for row in stream.given[0]] == [2]
+    stream.step(None, 3_000_000)
+    assert [row["match_end"].second for row in stream.given[0]] == [2, 3]
+    assert [row["match_number"] for row in stream.given[0]] == [None, None]
+
+
+def test_a_bound_sheds_the_same_whatever_the_pieces() -> None:
+    """Under the virtual clock: what is dropped hangs on the events alone, not on how they come."""
+    table = some_events(2_000)
+    request = BoundRequest("20 ns", clock=ost.VirtualClock())
+    texts = [QUERIES["pairs"], QUERIES["shared start"]]
+    given, dropped = [], []
+    for cuts in ([], [700], [1, 5, 600, 601, 1_500]):
+        stream = Stream(texts, table.schema, request)
+        stream.feed(table, cuts)
+        given.append([unnumbered(rows) for rows in stream.given])
+        dropped.append([sum(report.patterns[p].dropped for report in stream.reports) for p in range(2)])
+    exact = ost.Workload(texts, sharing="never").run(table)
+    for number, found in enumerate(given[0]):
+        assert set(found) < set(unnumbered(exact[f"q{number + 1}"].to_pylist()))
+    assert given[1] == given[0] and given[2] == given[0]
+    assert dropped[1] == dropped[0] and dropped[2] == dropped[0]
+
+
+def test_rows_are_kept_only_while_a_match_may_need_them() -> None:
+    table = some_events(300)
+    stream = Stream(list(QUERIES.values()), table.schema)
+    kept, watermark = [], NO_TIME
+    for start in range(0, 300, 50):
+        piece = table.slice(start, 50)
+        stream.step(piece, watermark)
+        watermark = piece["ts"].cast(pa.int64()).to_numpy().max()
+        stream.step(None, watermark)
+        kept.append(stream.state.size)
+    assert max(kept[3:]) < 2 * max(kept[:3])
+
+
+def test_another_query_refuses_the_state() -> None:
+    table = some_events(40)
+    one, other = Stream([QUERIES["pairs"]], table.schema), Stream([QUERIES["windows"]], table.schema)
+    one.step(table, NO_TIME)
+    one.step(None, 5_000_000)
+    other.state = one.state
+    with pytest.raises(ost.MatchError, match="STATE_OF_OTHER_QUERY"):
+        other.step(None, 6_000_000)

@@ -1,0 +1,128 @@
+"""A batch asked at any times says what a summary says that was fed up to then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ostinato as ost
+from ostinato.runtimes.local import one_array
+from ostinato.runtimes.task import summary_batches
+from ostinato.runtimes.task.summary_answers import AnswerLayout
+from ostinato.runtimes.task.summary_batches import Moments, SummaryBatch
+from ostinato.runtimes.task.summary_rows import summary_input
+
+SCHEMA = pa.schema(
+    [("ts", pa.int64()), ("kind", pa.string()), ("k", pa.int64()), ("x", pa.int64()), ("ask", pa.bool_())]
+)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "ts": st.one_of(st.none(), st.integers(0, 12)),
+            "kind": st.sampled_from(["A", "B", "C", "?", None]),
+            "k": st.one_of(st.none(), st.integers(0, 3)),
+            "x": st.one_of(st.none(), st.integers(-2, 3)),
+            "ask": st.one_of(st.none(), st.booleans()),
+        }
+    ),
+    max_size=25,
+)
+KEYS: tuple[dict[str, Any], ...] = ({}, {"partition_by": "k"}, {"partition_by": "k", "keyed_types": ("A",)})
+
+
+def summary(keys: dict[str, Any]) -> ost.StreamSummary:
+    return ost.summary(
+        "A B* C", type="kind", order_by="ts", within=6, size=3, aggregate="SUM(x)", tick=1, seed=3, **keys
+    )
+
+
+def answered(keys: dict[str, Any], table: pa.Table, moments: Moments) -> list[tuple[Any, ...]]:
+    asked = summary(keys)
+    source = summary_input(asked.columns, SCHEMA.names, lambda name: SCHEMA.field(name).type)
+    layout = AnswerLayout(source, asked.query, asked.form)
+    arrays = {name: one_array(table.column(name)) for name in SCHEMA.names}
+    parts = [
+        pa.Table.from_pydict(columns, schema=layout.schema) for columns in SummaryBatch(layout, moments).answers(arrays)
+    ]
+    return sorted((tuple(row.values()) for part in parts for row in part.to_pylist()), key=repr)
+
+
+def fed(keys: dict[str, Any], table: pa.Table, moment: int) -> dict[Any, tuple[Any, ...]]:
+    """For each key what an in-process summary says that was fed all events up to the moment."""
+    rows = [row for row in table.to_pylist() if row["ts"] is not None and row["ts"] <= moment]
+    found = summary(keys).feed(pa.Table.from_pylist(rows, schema=SCHEMA)).ask_all().to_pylist()
+    answers = ({name: value for name, value in row.items() if name != "asked_at"} for row in found)
+    return {row.get("k"): tuple(row.values()) for row in answers}
+
+
+def moved(row: tuple[Any, ...], keys: dict[str, Any]) -> tuple[Any, ...]:
+    """An answer without its time."""
+    at = 1 if keys else 0
+    return row[:at] + row[at + 1 :]
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=["one", "keyed", "shared"])
+@given(rows=ROWS)
+@settings(deadline=None)
+def test_asked_at_times(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    for moment in (3, 8):
+        found = answered(keys, table, Moments(times_us=(8, 3, 8)))
+        mine = [moved(row, keys) for row in found if row[1 if keys else 0] == moment]
+        expected = fed(keys, table, moment)
+        assert [row for row in mine if row[-2]] == sorted(expected.values(), key=repr)
+        if keys == {"partition_by": "k"}:  # a key that has no event yet answers, too
+            assert len(mine) == len({row["k"] for row in rows if row["ts"] is not None})
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=["one", "keyed", "shared"])
+@given(rows=ROWS)
+@settings(deadline=None)
+def test_asked_at_rows(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    triggers = {(row["k"] if keys else None, row["ts"]) for row in rows if row["ask"] and row["ts"] is not None}
+    expected = []
+    for key, moment in triggers:
+        answers = fed(keys, table, moment)
+        if key in answers:  # with shared events, a key may have had none of its own by then
+            expected.append(answers[key])
+    found = [moved(row, keys) for row in answered(keys, table, Moments(column="ask"))]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=["one", "keyed", "shared"])
+@given(rows=ROWS)
+@settings(deadline=None)
+def test_asked_at_the_end(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    found = [moved(row, keys) for row in answered(keys, table, Moments())]
+    expected = list(fed(keys, table, 99).values())
+    if not keys and not expected:
+        assert [row[:-1] for row in found] == [(None, 0, 0)]
+    else:
+        assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+@given(rows=ROWS)
+@settings(deadline=None)
+def test_however_many_keys_are_taken_at_once(rows: list[dict[str, Any]]) -> None:
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    moments = Moments(times_us=(2, 9))
+    whole = answered({"partition_by": "k"}, table, moments)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(summary_batches, "_KEYS_AT_ONCE", 2)
+        assert answered({"partition_by": "k"}, table, moments) == whole
+
+
+@given(rows=ROWS, seed=st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_the_order_of_arrival_means_nothing(rows: list[dict[str, Any]], seed: Any) -> None:
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    shuffled = list(rows)
+    seed.shuffle(shuffled)
+    other = pa.Table.from_pylist(shuffled, schema=SCHEMA)
+    assert answered({"partition_by": "k"}, other, Moments()) == answered({"partition_by": "k"}, table, Moments())

@@ -1,0 +1,112 @@
+"""What a workload may be asked to keep to: read, checked, and carried beside a stream's state."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.errors import QueryError
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.event_queries import EventsQuery
+from ostinato.runtimes.local_query import LocalQuery
+
+PAIR = "TYPE kind TIME ts PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN MATCHES"
+COUNT = "TYPE kind TIME ts PATTERN SEQ(A, B+) RETURN COUNT(*)"
+CLAUSE = "ORDER BY ts MEASURES A.ts AS began ALL MATCHES PATTERN (A B) DEFINE A AS kind = 'A', B AS kind = 'B'"
+
+
+def refused(**options: Any) -> QueryError:
+    with pytest.raises(QueryError) as caught:
+        ost.Workload([PAIR, PAIR], **options)
+    return caught.value
+
+
+@pytest.mark.parametrize("bound", ["0 ms", "-5 ms", 0, -0.5, 1.5, "5", "soon", "5 parsecs", True, {"q1": "0 s"}])
+def test_a_bound_that_means_nothing_is_refused(bound: Any) -> None:
+    assert refused(latency_bound=bound).code == "INVALID_BOUND"
+
+
+def test_a_bound_of_nobody_is_refused() -> None:
+    error = refused(latency_bound={"q3": "5 ms"})
+    assert error.code == "INVALID_OPTION"
+    assert "'q3'" in error.message and error.hint == "the queries are q1, q2"
+    assert refused(latency_bound="5 ms", weights={"q9": 1.0}).code == "INVALID_OPTION"
+
+
+@pytest.mark.parametrize("memory", ["0 MB", "many", -1])
+def test_a_size_that_means_nothing_is_refused(memory: Any) -> None:
+    assert refused(memory_bound=memory).code == "INVALID_BOUND"
+
+
+def test_what_sheds_is_one_of_those_that_there_are() -> None:
+    error = refused(latency_bound="5 ms", shedding="shap")
+    assert (error.code, error.hint) == ("INVALID_OPTION", "did you mean 'sharp'?")
+
+
+def test_a_clock_is_a_clock() -> None:
+    assert refused(latency_bound="5 ms", clock=5).code == "INVALID_OPTION"
+
+
+def test_nothing_asked_is_no_bound() -> None:
+    assert ost.Workload([PAIR]).request == UNBOUNDED
+    assert UNBOUNDED.is_empty
+    assert not BoundRequest(memory_bound="1 MB").is_empty
+
+
+def test_a_request_for_some_of_the_queries() -> None:
+    request = BoundRequest(latency_bound={"q1": "5 ms", "q2": 0.5}, weights={"q2": 3.0})
+    assert request.for_queries(["q2", "q3"]) == BoundRequest(latency_bound={"q2": 0.5}, weights={"q2": 3.0})
+    assert request.for_queries(["q3"]).is_empty
+    assert BoundRequest("5 ms").for_queries(["q3"]) == BoundRequest("5 ms")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        UNBOUNDED,
+        BoundRequest("5 ms", "512 MB", None, "2 s", {"q1": 2.0}, "random_state", ost.VirtualClock(7, 3, 2)),
+        BoundRequest({"q1": 0.5, "q2": "3 us"}),
+        BoundRequest(selection_ratio=0.25),
+    ],
+)
+def test_a_request_survives_json(request_: BoundRequest) -> None:
+    assert BoundRequest.from_values(json.loads(json.dumps(request_.to_values()))) == request_
+
+
+def test_times_of_the_standard_library_become_text_in_json() -> None:
+    request = BoundRequest({"q1": timedelta(milliseconds=5)}, batch_budget=timedelta(seconds=2))
+    again = BoundRequest.from_values(json.loads(json.dumps(request.to_values())))
+    assert again.bounds(["q1"]) == request.bounds(["q1"])
+
+
+def test_queries_of_both_forms_are_told_apart() -> None:
+    workload = ost.Workload([PAIR, COUNT, CLAUSE, f"SELECT * FROM t MATCH_RECOGNIZE ({CLAUSE})"])
+    assert [type(query) for query in workload.queries] == [EventsQuery, EventsQuery, LocalQuery, LocalQuery]
+    assert list(workload.events) == ["q1", "q2"]
+    assert list(workload.clauses) == ["q3", "q4"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN (A B) DEFINE A AS x > 1",  # a clause that lacks the rest is told so by the clause's parser
+        "MEASURES A.ts AS t ORDER BY ts PATTERN (A)",
+        "MATCH_RECOGNIZE (PATTERN (A))",
+    ],
+)
+def test_faults_of_a_clause_are_told_as_such(text: str) -> None:
+    with pytest.raises(QueryError) as alone:
+        ost.match(text, pa.table({"ts": [1]}))
+    with pytest.raises(QueryError) as among_others:
+        ost.Workload([PAIR, text])
+    assert (among_others.value.code, among_others.value.message) == (alone.value.code, alone.value.message)
+
+
+def test_a_text_that_is_neither_is_read_as_an_event_query() -> None:
+    with pytest.raises(QueryError, match="PATTERN"):
+        ost.Workload(["SEQ(A, B) RETURN COUNT(*)"])

@@ -1,0 +1,186 @@
+"""Workloads on the shared matcher, in process: exact without a bound, a subset of that with one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.errors import MatchError, QueryError
+from ostinato.planning import shared_matches as planning
+
+HEAD = "TYPE kind TIME ts"
+FIRST = f"{HEAD} PATTERN SEQ(A a, B b, C c) WHERE a.v + b.v < c.v * 3 GROUP BY g WITHIN 20 SECONDS RETURN MATCHES"
+SECOND = f"{HEAD} PATTERN SEQ(A a, B b, D d) WHERE a.v <= d.v GROUP BY g WITHIN 20 SECONDS RETURN MATCHES"
+WINDOWS = f"{HEAD} PATTERN SEQ(A a, NOT D x, C+ c) GROUP BY g WITHIN 6 SECONDS SLIDE 4 SECONDS RETURN MATCHES"
+NEXT = f"{HEAD} PATTERN SEQ(A a, C c) SKIP TILL NEXT MATCH GROUP BY g WITHIN 6 SECONDS RETURN MATCHES"
+OTHER_KEYS = f"{HEAD} PATTERN SEQ(A a, B b) WHERE SAME[v] WITHIN 30 EVENTS RETURN MATCHES"
+COUNT = f"{HEAD} PATTERN SEQ(A a, B+ b) GROUP BY g WITHIN 6 SECONDS TUMBLE RETURN g, COUNT(*) AS n"
+CLOCK = ost.VirtualClock()
+
+
+def some_events(count: int, seed: int = 5) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    seconds = np.sort(rng.integers(0, count // 2, count)) * 1_000_000
+    return pa.table(
+        {
+            "ts": pa.array(seconds, pa.timestamp("us", "UTC")),
+            "kind": pa.array(rng.choice(list("ABCDE"), count)),
+            "g": pa.array(rng.integers(0, 3, count)),
+            "v": pa.array(rng.integers(0, 9, count)),
+        }
+    )
+
+
+def matches(table: pa.Table) -> list[str]:
+    """The matches of a result, whatever their numbers."""
+    return sorted(repr({**row, "match_number": None}) for row in table.to_pylist())
+
+
+# --- without a bound --------------------------------------------------------------------------------------------------
+
+
+def test_sharing_changes_nothing() -> None:
+    table, queries = some_events(400), [FIRST, SECOND, WINDOWS, NEXT, OTHER_KEYS, COUNT]
+    alone = ost.Workload(queries, sharing="never").run(table)
+    together = ost.Workload(queries, sharing="always").run(table)
+    assert together.rows.equals(alone.rows)
+    for name in alone:
+        assert together[name].equals(alone[name]) and alone[name].num_rows > 0, name
+
+
+def test_one_query_and_identical_queries() -> None:
+    table = some_events(200)
+    alone = ost.match(ost.events(FIRST), table)
+    assert ost.Workload([FIRST], sharing="always").run(table)["q1"].equals(alone)
+    twice = ost.Workload([FIRST, FIRST], sharing="always").run(table)
+    assert twice["q1"].equals(alone) and twice["q2"].equals(alone)
+
+
+def test_a_thousand_queries() -> None:
+    table = some_events(60)
+    texts = [
+        f"{HEAD} PATTERN SEQ(A a, B b) WHERE a.v < {i} AND b.v < {j} GROUP BY g WITHIN 9 SECONDS RETURN MATCHES"
+        for i in range(33)
+        for j in range(33)
+    ]
+    found = ost.Workload(texts, sharing="always").run(table)
+    assert found["q1"].num_rows == 0
+    assert found["q1089"].equals(ost.match(ost.events(texts[-1]), table)) and found["q1089"].num_rows > 0
+
+
+def test_what_is_shared_by_choice_falls_back_to_the_enumerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The matcher makes every A B C, the enumerator only those that an E completes."""
+    monkeypatch.setattr(planning, "FEWEST_TO_SHARE", 1)
+    queries = [f"{HEAD} PATTERN SEQ(A a, B b, C c, E e) WHERE e.v = 8 RETURN MATCHES"] * 2
+    table = some_events(200)
+    exact = ost.Workload(queries, sharing="never").run(table)
+    with pytest.raises(MatchError, match="TOO_MANY_PARTIAL_MATCHES"):
+        ost.Workload(queries, sharing="always", max_partial_matches=9_500).run(table)
+    assert ost.Workload(queries, max_partial_matches=9_500).run(table).rows.equals(exact.rows)
+
+
+# --- with a bound -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shedding", ["sharp", "random_state", "random_input", "selectivity", "icde20", "darling"])
+def test_a_bound_gives_a_subset(shedding: str) -> None:
+    table, queries = some_events(3_000), [FIRST, SECOND]
+    exact = ost.Workload(queries).run(table)
+    bounded = ost.Workload(queries, latency_bound="40 ns", shedding=shedding, clock=CLOCK).run(table)
+    for name in exact:
+        assert set(matches(bounded[name])) < set(matches(exact[name])), name
+
+
+def test_the_same_run_again_under_a_virtual_clock() -> None:
+    table, workload = some_events(2_000), ost.Workload([FIRST, SECOND], latency_bound="60 ns", clock=CLOCK)
+    assert workload.run(table).rows.equals(workload.run(table).rows)
+
+
+def test_what_has_no_bound_stays_exact() -> None:
+    table = some_events(2_000)
+    exact = ost.Workload([FIRST, SECOND, WINDOWS, COUNT]).run(table)
+    bounded = ost.Workload([FIRST, SECOND, WINDOWS, COUNT], latency_bound={"q1": "5 ns"}, clock=CLOCK).run(table)
+    assert len(matches(bounded["q1"])) < len(matches(exact["q1"]))
+    for name in ("q2", "q3", "q4"):
+        assert bounded[name].equals(exact[name])
+
+
+def test_an_absence_is_never_forgotten() -> None:
+    """Dropping the memory of a D would make matches that aren't there."""
+    table = some_events(3_000)
+    exact = ost.Workload([WINDOWS, FIRST]).run(table)
+    bounded = ost.Workload([WINDOWS, FIRST], latency_bound="5 ns", clock=CLOCK).run(table)
+    assert set(matches(bounded["q1"])) < set(matches(exact["q1"]))
+
+
+def test_a_bound_that_nothing_can_keep_drops_what_it_may() -> None:
+    table = some_events(500)
+    found = ost.Workload([FIRST], latency_bound="1 ns", clock=CLOCK).run(table)
+    exact = ost.Workload([FIRST]).run(table)
+    assert found["q1"].num_rows < exact["q1"].num_rows
+    (row,) = found.report.table().to_pylist()
+    assert row["dropped"] > 0 and row["recall_estimate"] < 1
+
+
+def test_a_bound_that_is_never_reached_drops_nothing() -> None:
+    table = some_events(500)
+    found = ost.Workload([FIRST, SECOND], latency_bound="1 s", memory_bound="1 GB", clock=CLOCK).run(table)
+    assert found.rows.equals(ost.Workload([FIRST, SECOND]).run(table).rows)
+    assert [row["dropped"] for row in found.report.table().to_pylist()] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"memory_bound": "2 KB"},
+        {"selection_ratio": 0.2},
+        {"batch_budget": "20 us"},
+        {"latency_bound": 0.4},  # of what the first 3,840 events take
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_other_bounds(options: dict[str, Any]) -> None:
+    table = some_events(8_000)
+    exact = ost.Workload([FIRST, SECOND]).run(table)
+    found = ost.Workload([FIRST, SECOND], clock=CLOCK, **options).run(table)
+    assert set(matches(found["q1"])) <= set(matches(exact["q1"]))
+    assert found.rows.num_rows < exact.rows.num_rows
+
+
+def test_no_rows() -> None:
+    found = ost.Workload([FIRST, SECOND], latency_bound="5 ms").run(some_events(10).slice(0, 0))
+    assert found.rows.num_rows == 0
+
+
+def test_streams_have_reports_of_their_own() -> None:
+    found = ost.Workload([FIRST, OTHER_KEYS], latency_bound="5 ms", clock=CLOCK).run(some_events(300))
+    assert [report.table()["query"].to_pylist() for report in found.reports] == [["q1"], ["q2"]]
+    with pytest.raises(QueryError, match="NO_REPORT"):
+        _ = found.report
+
+
+def test_explain_tells_what_was_given_up() -> None:
+    workload = ost.Workload([FIRST, SECOND], latency_bound="30 ns", clock=CLOCK)
+    table = some_events(2_000)
+    before, after = ost.explain(workload, table).text, ost.explain(workload.run(table), table).text
+    assert "What may be given up" in before and "What the last run gave up" not in before
+    assert "What the last run gave up" in after
+
+
+@pytest.mark.parametrize(("text", "why"), [(NEXT, "SKIP TILL NEXT MATCH"), (COUNT, "aggregates")])
+def test_what_cannot_be_shed_refuses_a_bound(text: str, why: str) -> None:
+    with pytest.raises(QueryError, match="BOUND_NOT_SUPPORTED") as caught:
+        ost.Workload([FIRST, text], latency_bound="5 ms").run(some_events(50))
+    assert "'q2'" in caught.value.message and why in caught.value.message
+    assert caught.value.hint is not None and "latency_bound={name: ...}" in caught.value.hint
+    found = ost.Workload([FIRST, text], latency_bound={"q1": "5 ms"}).run(some_events(50))
+    assert found["q2"].equals(ost.match(ost.events(text), some_events(50)))
+
+
+def test_without_a_bound_there_is_no_report() -> None:
+    with pytest.raises(QueryError, match="NO_REPORT"):
+        _ = ost.Workload([FIRST]).run(some_events(20)).report

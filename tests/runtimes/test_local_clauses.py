@@ -1,0 +1,119 @@
+"""Workloads of MATCH_RECOGNIZE queries in process: every form of a query, one answer each."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.errors import MatchError, QueryError
+from ostinato.matching.event_matches import MatchLimits
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.bounded_options import BoundRequest
+from ostinato.runtimes.local_clauses import ClauseTables, LocalClauses
+from ostinato.runtimes.local_query import as_local_query
+from ostinato.runtimes.task.workload_layout import Role
+
+CALLS = pa.table(
+    {
+        "who": ["ann", "bob"] * 6,
+        "n": range(12),
+        "kind": list("AABBDCADBADB"),
+        "x": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8],
+    }
+)
+AB = """
+    PARTITION BY who ORDER BY n MEASURES A.n AS a, B.n AS b ALL MATCHES
+    PATTERN (A X* B) DEFINE A AS kind = 'A', B AS kind = 'B'"""
+ABD = AB.replace("A X* B)", "A X* B Y* D)").replace("B.n AS b", "B.n AS b, D.n AS d, D.x - A.x AS rise") + (
+    ", Y AS kind <> 'C', D AS kind = 'D'"
+)
+FIRST = "PARTITION BY who ORDER BY n MEASURES LAST(n) AS n PATTERN (A B) DEFINE A AS kind = 'A'"
+
+
+def run(*queries: object, table: pa.Table = CALLS, **options: object) -> ClauseTables:
+    asked = [as_local_query(query) for query in queries]
+    names = [f"q{i}" for i in range(1, len(asked) + 1)]
+    return LocalClauses(asked, names, table.schema, Settings(), **options).run(table)  # type: ignore[arg-type]
+
+
+def test_every_query_gives_what_it_gives_alone() -> None:
+    found = run(AB, ABD, FIRST)
+    assert found.tables == tuple(ost.match(query, CALLS) for query in (AB, ABD, FIRST))
+    assert found.tables[1].to_pylist()[0] == {"who": "ann", "a": 0, "b": 8, "d": 10, "rise": 2}
+    assert found.reports == ()
+
+
+def test_queries_in_every_form() -> None:
+    selected = f"SELECT who, m.b - m.a AS apart FROM calls MATCH_RECOGNIZE ({AB}) AS m"
+    built = (
+        ost.pattern("A X* B")
+        .partition_by("who")
+        .order_by("n")
+        .define(A="kind = 'A'", B="kind = 'B'")
+        .measures(a="A.n", b="B.n")
+        .all_matches()
+    )
+    found = run(selected, f"MATCH_RECOGNIZE ({AB})", built)
+    assert found.tables[0].to_pylist()[0] == {"who": "ann", "apart": 8}
+    assert found.tables[1] == found.tables[2] == ost.match(AB, CALLS)
+
+
+def test_columns_have_roles() -> None:
+    columns = run(AB).columns[0]
+    assert [(column.name, column.role) for column in columns] == [
+        ("who", Role.GROUP),
+        ("a", Role.MEASURE),
+        ("b", Role.MEASURE),
+    ]
+
+
+def test_no_rows_give_no_matches() -> None:
+    found = run(AB, FIRST, table=CALLS.slice(0, 0))
+    assert [table.num_rows for table in found.tables] == [0, 0]
+    assert found.tables[0].schema == run(AB).tables[0].schema
+
+
+def test_the_same_query_twice_is_matched_once_and_given_twice() -> None:
+    local = LocalClauses([as_local_query(AB)] * 2, ["one", "other"], CALLS.schema, Settings())
+    assert len(local.typed.streams[0].merged.nodes) == 3
+    found = local.run(CALLS)
+    assert found.tables[0] == found.tables[1] == ost.match(AB, CALLS)
+
+
+def test_errors_underline_the_query_that_they_are_about() -> None:
+    with pytest.raises(QueryError, match="UNKNOWN_COLUMN") as caught:
+        run(AB, ABD.replace("D.x - A.x", "D.x - A.y"))
+    assert "D.x - A.y" in str(caught.value)
+
+
+def test_what_a_bound_can_t_be_kept_for_is_refused() -> None:
+    with pytest.raises(QueryError, match="query 'q2' can't be bounded") as caught:
+        run(AB, FIRST, request=BoundRequest(latency_bound="1 ms"))
+    assert caught.value.code == "BOUND_NOT_SUPPORTED"
+    found = run(AB, FIRST, request=BoundRequest(latency_bound={"q1": "1 s"}))
+    assert found.tables == tuple(ost.match(query, CALLS) for query in (AB, FIRST))
+    assert len(found.reports) == 1
+
+
+def test_too_many_matches_are_an_error_in_the_words_of_clauses() -> None:
+    with pytest.raises(MatchError, match="TOO_MANY_MATCHES") as caught:
+        run(ABD, limits=MatchLimits(most_matches=2))
+    assert "DEFINE" in str(caught.value)
+    assert "WHERE" not in str(caught.value)
+
+
+def test_a_condition_that_fails_is_the_same_error_together_and_alone() -> None:
+    divides = AB.replace("B AS kind = 'B'", "B AS 1 / (B.x - A.x) > 0")
+    for answer in (lambda: run(divides, sharing="always"), lambda: ost.match(divides, CALLS)):
+        with pytest.raises(MatchError, match="DIVIDE_BY_ZERO: division by zero in DEFINE"):
+            answer()
+
+
+def test_all_rows_of_a_match_have_their_variables() -> None:
+    every = AB.replace(
+        "MEASURES A.n AS a, B.n AS b", "MEASURES MATCH_NUMBER() AS m, CLASSIFIER() AS c ALL ROWS PER MATCH"
+    )
+    table = run(every).tables[0]
+    assert table == ost.match(every, CALLS)
+    assert table.column("c").to_pylist()[:2] == ["A", "X"]

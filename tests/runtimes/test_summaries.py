@@ -1,0 +1,405 @@
+"""`ost.summary` in process: feed, ask, restore, and all that it refuses. Letters are events, one a second."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.errors import MatchError, QueryError
+
+BEGIN = datetime(2024, 1, 1)
+
+
+def letters(text: str, first: int = 0, **columns: Any) -> pa.Table:
+    """A row for each letter, a second apart."""
+    times = [BEGIN + timedelta(seconds=first + i) for i in range(len(text))]
+    kinds = pa.array(list(text), pa.string())
+    return pa.table({"ts": pa.array(times, pa.timestamp("us")), "kind": kinds, **columns})
+
+
+def asked(expression: str = "A B* C", **options: Any) -> ost.StreamSummary:
+    given = {"type": "kind", "order_by": "ts", "within": "1 minute", "size": 50}
+    return ost.summary(expression, **{**given, **options})
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_with_room_for_everything_the_answer_is_exact() -> None:
+    answer = asked().feed(letters("ABXBC")).ask()
+    assert (answer.value, answer.count, answer.seen) == (4, 4, 5)
+    assert [(event.number, event.type, event.value, event.contribution) for event in answer.kept] == [
+        (0, "A", None, 4),
+        (1, "B", None, 2),
+        (3, "B", None, 2),
+        (4, "C", None, 4),
+    ]
+    assert answer.kept[1].time == BEGIN + timedelta(seconds=1)
+    assert (answer.asked_at, answer.key) == (BEGIN + timedelta(seconds=4), {})
+
+
+def test_a_full_summary_loses_and_says_so() -> None:
+    stream = letters("ABBBBC" * 10)
+    summary = asked(size=5).feed(stream)
+    assert len(summary.ask().kept) == 5
+    assert summary.ask().count < summary.exact(stream).count
+    assert summary.exact(stream).seen == 60
+
+
+@pytest.mark.parametrize(
+    ("values", "aggregate", "value"),
+    [
+        (pa.array([1, 2, 4]), "SUM(x)", 12),
+        (pa.array([1, 2, 4]), "avg( x )", 6.0),
+        (pa.array([1, None, 4]), "SUM(`x`)", 10),
+        (pa.array([1, -9, 4]), "SUM(x)", 1),
+        (pa.array([None, None, None], pa.int32()), "SUM(x)", 0),
+        (pa.array([0.5, 2.0, 4.0]), "SUM(x)", 11.0),
+        (pa.array([Decimal("0.50"), Decimal("2.00"), Decimal("4.00")]), "SUM(x)", Decimal("11.00")),
+        (pa.array([Decimal("0.50"), Decimal("2.00"), Decimal("4.00")]), "AVG(x)", 5.5),
+    ],
+)
+def test_aggregates(values: pa.Array, aggregate: str, value: object) -> None:
+    """Matches are AC and ABC; NULL adds nothing, and negative values count with their sign."""
+    answer = asked(aggregate=aggregate).feed(letters("ABC", x=values)).ask()
+    assert (answer.value, type(answer.value), answer.count) == (value, type(value), 2)
+    assert [event.value for event in answer.kept] == values.to_pylist()
+
+
+def test_no_match_has_no_sum() -> None:
+    summary = asked(aggregate="SUM(x)").feed(letters("AB", x=[1, 2]))
+    assert (summary.ask().value, summary.ask().count) == (None, 0)
+
+
+def test_skip_till_next() -> None:
+    assert asked(selection="skip till next match").feed(letters("ABBC")).ask().count == 1
+
+
+def test_rows_of_one_table_may_stand_in_any_order() -> None:
+    table = letters("AABBCBC", x=[1, 2, 3, 4, 5, 6, 7])
+    shuffled = table.take([3, 6, 0, 5, 1, 4, 2])
+    assert asked().feed(shuffled).ask() == asked().feed(table).ask()
+
+
+def test_rows_of_one_time_are_ordered_by_what_they_are() -> None:
+    """First by further columns of order_by, else by type; never by their place in the table."""
+    table = pa.table({"ts": [1, 1, 1], "kind": ["C", "B", "A"], "place": [1, 2, 3]})
+    for rows in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        assert asked(within=5).feed(table.take(rows)).ask().count == 2
+        assert asked(within=5, order_by=("ts", "place")).feed(table.take(rows)).ask().count == 0
+
+
+def test_tables_follow_one_another() -> None:
+    whole = asked(size=4).feed(letters("ABBABCBC"))
+    parts = asked(size=4).feed(letters("ABB")).feed(letters("ABC", 3)).feed(letters("BC", 6))
+    assert parts.ask() == whole.ask()
+    assert parts.feed(letters("")).ask() == whole.ask()
+
+
+def test_tables_of_any_kind() -> None:
+    table = letters("ABC")
+    for form in (table, table.to_batches(), table.to_pandas(), table.to_batches()[0]):
+        assert asked().feed(form).ask().count == 2
+    dictionary = table.set_column(1, "kind", table["kind"].dictionary_encode())
+    assert asked().feed(dictionary).ask().count == 2
+
+
+@pytest.mark.parametrize(
+    ("times", "within"),
+    [
+        (pa.array([1, 2, 3]), 2),
+        (pa.array([1, 2, 3], pa.int16()), 2),
+        (pa.array([date(2024, 1, day) for day in (1, 2, 3)]), "2 days"),
+        (pa.array([datetime(2024, 1, 1, hour, tzinfo=UTC) for hour in (1, 2, 3)]), timedelta(hours=2)),
+        (pa.array([datetime(2024, 1, 1, hour) for hour in (1, 2, 3)], pa.timestamp("ms")), "INTERVAL '2' HOURS"),
+    ],
+)
+def test_times_of_any_kind(times: pa.Array, within: Any) -> None:
+    table = pa.table({"ts": times, "kind": ["A", "B", "C"]})
+    assert asked(within=within).feed(table).ask().count == 2
+    assert asked(within=within).feed(table).ask().kept[0].time == times[0].as_py()
+    shorter = within - 1 if isinstance(within, int) else timedelta(seconds=1)
+    assert asked(within=shorter).feed(table).ask().count == 0
+
+
+def test_a_row_without_a_time_is_nowhere() -> None:
+    table = pa.table({"ts": [1, None, 3], "kind": ["A", "B", "C"]})
+    assert (asked(within=9).feed(table).ask().count, asked(within=9).feed(table).ask().seen) == (1, 2)
+
+
+def test_columns_are_found_in_any_case() -> None:
+    assert asked(type="KIND", order_by="Ts").feed(letters("ABC")).ask().count == 2
+
+
+def test_names_of_several_letters() -> None:
+    table = pa.table({"ts": [1, 2, 3], "kind": ["order", "item", "pay"]})
+    given = {"within": 9, "types": ("order", "item", "pay")}
+    assert asked("order item+ pay", **given).feed(table).ask().count == 1
+    assert asked("`order` `item`+ `pay`", within=9).feed(table).ask().count == 1
+
+
+def test_before_the_first_event() -> None:
+    for summary in (asked(), asked().feed(letters(""))):
+        answer = summary.ask()
+        assert (answer.value, answer.count, answer.seen, answer.kept, answer.asked_at) == (0, 0, 0, (), None)
+        assert answer.svg().startswith("<svg")
+    assert asked(partition_by="k", aggregate="SUM(x)").ask_all().num_rows == 0
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+def keyed_table() -> pa.Table:
+    return letters("AABBCCAC", k=[1, None, 1, None, 1, None, 2, 2], f=[0.0, -0.0, 0.0, -0.0, 0.0, -0.0, 1.0, 1.0])
+
+
+def test_a_summary_for_each_key() -> None:
+    summary = asked(partition_by="k").feed(keyed_table())
+    assert [summary.ask(key).count for key in (1, 2, 9)] == [2, 1, 0]
+    assert (summary.ask({"k": None}).count, summary.ask((None,)).count) == (2, 2)
+    assert summary.ask(2).key == {"k": 2}
+    found = {(row["k"], int(row["count"]), row["seen"]) for row in summary.ask_all().to_pylist()}
+    assert found == {(None, 2, 3), (1, 2, 3), (2, 1, 2)}
+
+
+def test_several_key_columns() -> None:
+    summary = asked(partition_by=("k", "f")).feed(keyed_table()).feed(letters("C", 9, k=[1], f=[0.0]))
+    assert (summary.ask((1, 0.0)).count, summary.ask({"F": -0.0, "K": 1}).count) == (4, 4)
+    assert summary.ask_all().num_rows == 3
+
+
+def test_types_that_belong_to_every_key() -> None:
+    """B has no key: it goes with the orders of each, before and after they begin."""
+    table = letters("BABACBC", k=[None, 1, 7, 2, 1, None, 2])
+    summary = asked("B* A B* C", partition_by="k", keyed_types=("A", "C")).feed(table)
+    assert (summary.ask(1).count, summary.ask(2).count, summary.ask(7).count) == (4, 8, 0)
+    assert summary.ask_all().column("k").to_pylist() == [1, 2]
+    assert summary.ask_shared().count == 0
+    assert [summary.exact(table, key).count for key in (1, 2)] == [4, 8]
+    again = asked("B* A B* C", partition_by="k", keyed_types=("A", "C")).restore(summary.to_bytes())
+    assert again.feed(letters("C", 9, k=[1])).ask(1).count == 4 + 8
+    with pytest.raises(MatchError, match="SUMMARY_TIME_ORDER"):
+        summary.feed(letters("A", 3, k=[3]))
+
+
+def test_exact_counts_one_key() -> None:
+    table = keyed_table()
+    assert [asked(partition_by="k").exact(table, key).count for key in (1, 2, (None,))] == [2, 1, 2]
+    assert [event.number for event in asked(partition_by="k").exact(table, 2).kept] == [0, 1]
+
+
+@pytest.mark.parametrize("key", [None, (1, 2), {"x": 1}, "seven"])
+def test_a_key_that_is_none(key: Any) -> None:
+    with pytest.raises(QueryError, match="SUMMARY_KEY"):
+        asked(partition_by="k").feed(keyed_table()).ask(key)
+
+
+def test_a_key_where_there_are_none() -> None:
+    with pytest.raises(QueryError, match="SUMMARY_KEY"):
+        asked().feed(letters("ABC")).ask(3)
+    with pytest.raises(QueryError, match="SUMMARY_KEY"):
+        asked(partition_by="k").feed(keyed_table()).ask_shared()
+
+
+# --- tables of answers ------------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_kept_events() -> None:
+    table = asked(aggregate="SUM(x)").feed(letters("ABC", x=pa.array([1, None, 3], pa.int16()))).ask().table()
+    assert table.column_names == ["number", "time", "type", "value", "contribution"]
+    assert (table.schema.field("value").type, table.schema.field("time").type) == (pa.int16(), pa.timestamp("us"))
+    assert table.column("contribution").to_pylist() == [2, 1, 2]
+    assert "value" not in asked().feed(letters("ABC")).ask().table().column_names
+
+
+@pytest.mark.parametrize(("numbers", "value"), [("text", str(2**200)), ("log10", 200 * np.log10(2))])
+def test_numbers_of_any_size(numbers: str, value: object) -> None:
+    stream = letters("A" + "B" * 200 + "C")
+    summary = asked(within="1 hour", size=300, numbers=numbers).feed(stream)
+    assert summary.ask().value == 2**200
+    assert summary.ask_all().column("value").to_pylist() == [pytest.approx(value) if numbers == "log10" else value]
+    assert summary.ask().table().num_rows == 202
+
+
+def test_numbers_that_no_decimal_holds() -> None:
+    summary = asked(within="1 hour", size=300).feed(letters("A" + "B" * 200 + "C"))
+    assert summary.ask().count == 2**200
+    with pytest.raises(MatchError, match=r'NUMBER_TOO_LARGE.*\nhint: numbers="text"'):
+        summary.ask_all()
+
+
+def test_sums_in_every_form() -> None:
+    stream = letters("ABC", x=pa.array([Decimal("1.5"), Decimal("2.5"), Decimal("4.0")], pa.decimal128(5, 1)))
+    found = {
+        numbers: asked(aggregate="SUM(x)", numbers=numbers).feed(stream).ask_all().column("value").to_pylist()
+        for numbers in ("decimal", "text", "log10")
+    }
+    assert found == {"decimal": [Decimal("13.5")], "text": ["13.5"], "log10": [pytest.approx(np.log10(13.5))]}
+    doubles = letters("ABC", x=[1.5, 2.5, 4.0])
+    logs = asked(aggregate="SUM(x)", numbers="log10").feed(doubles).ask_all().column("value").to_pylist()
+    assert logs == [pytest.approx(np.log10(13.5))]
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_fed_survives_bytes() -> None:
+    options = {"size": 4, "partition_by": ("k", "f"), "aggregate": "SUM(x)"}
+    first = keyed_table().append_column("x", pa.array([1.5, None] * 4))
+    later = letters("ABC", 20, k=[1, 5, 1], f=[0.0, 2.0, 0.0], x=[1.0, 2.0, 3.0])
+    whole = asked(**options).feed(first)
+    again = asked(**options).restore(whole.to_bytes())
+    assert again.to_bytes() == whole.to_bytes()
+    assert again.feed(later).ask_all() == whole.feed(later).ask_all()
+
+
+def test_nothing_survives_bytes() -> None:
+    assert asked().restore(asked().feed(letters("")).to_bytes()).feed(letters("ABC")).ask().count == 2
+
+
+def test_bytes_of_something_else() -> None:
+    data = asked().feed(letters("ABC")).to_bytes()
+    for spoilt in (b"", data[:40], data[:-1], b"OSUM" + data[4:], data[:4] + b"\x07" + data[5:]):
+        with pytest.raises(MatchError, match="SUMMARY_STATE"):
+            asked().restore(spoilt)
+    with pytest.raises(MatchError, match=r"SUMMARY_STATE: the summar(y|ies) of another query"):
+        asked(size=7).restore(data)
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "size 0": ({"size": 0}, "SUMMARY_SIZE"),
+    "a size that is no number": ({"size": "many"}, "INVALID_OPTION"),
+    "a negative window": ({"within": "-1 minute"}, "SUMMARY_WINDOW"),
+    "a window that is none": ({"within": "soon"}, "SUMMARY_WINDOW"),
+    "a window of months": ({"within": "1 month"}, "SUMMARY_WINDOW"),
+    "half a unit": ({"within": 0.5}, "SUMMARY_WINDOW"),
+    "a tick that is none": ({"tick": "0 seconds"}, "SUMMARY_TICK"),
+    "a tick of another kind": ({"tick": 3}, "SUMMARY_TICK"),
+    "probabilities below 1": ({"probabilities": {"A": 0.5, "B": 0.2, "C": 0.2}}, "SUMMARY_PROBABILITIES"),
+    "a probability above 1": ({"probabilities": {"A": 1.5, "B": -0.5, "C": 0.0}}, "SUMMARY_PROBABILITIES"),
+    "a probability missing": ({"probabilities": {"A": 0.5, "B": 0.5}}, "SUMMARY_PROBABILITIES"),
+    "a half-life of 0": ({"half_life": 0}, "SUMMARY_HALF_LIFE"),
+    "an aggregate that is none": ({"aggregate": "MAX(x)"}, "SUMMARY_AGGREGATE"),
+    "a sum of nothing": ({"aggregate": "SUM"}, "SUMMARY_AGGREGATE"),
+    "a count of a column": ({"aggregate": "COUNT(x)"}, "SUMMARY_AGGREGATE"),
+    "strict": ({"selection": "strict"}, "SUMMARY_SELECTION"),
+    "an unknown selection": ({"selection": "skip"}, "INVALID_OPTION"),
+    "an unknown strategy": ({"strategy": "best"}, "INVALID_OPTION"),
+    "an unknown setting for types": ({"unknown_types": "keep"}, "INVALID_OPTION"),
+    "unknown numbers": ({"numbers": "float"}, "INVALID_OPTION"),
+    "no buckets": ({"buckets": 0}, "INVALID_OPTION"),
+    "no order": ({"order_by": ()}, "INVALID_OPTION"),
+    "a key twice": ({"partition_by": ("k", "k")}, "INVALID_OPTION"),
+    "keyed types without keys": ({"keyed_types": ("A",)}, "SUMMARY_KEYS"),
+    "a keyed type that isn't there": ({"keyed_types": ("Z",), "partition_by": "k"}, "SUMMARY_UNKNOWN_TYPE"),
+}
+
+
+@pytest.mark.parametrize(("options", "code"), REFUSED.values(), ids=REFUSED)
+def test_refused_before_any_event(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        asked(**options)
+    assert caught.value.code == code
+
+
+def test_an_expression_that_cant_be_read_has_a_caret() -> None:
+    with pytest.raises(QueryError, match=r"SUMMARY_EXPRESSION(.|\n)*A \(B\n.*\^"):
+        asked("A (B")
+
+
+def test_the_empty_word_is_no_match() -> None:
+    assert asked("A*").feed(letters("X")).ask().count == 0
+    assert asked("A*").feed(letters("AA")).ask().count == 3
+
+
+def test_a_window_of_nothing_matches_events_of_one_time() -> None:
+    table = pa.table({"ts": [1, 1, 2], "kind": ["A", "C", "C"]})
+    assert asked("A C", within=0).feed(table).ask().count == 1
+
+
+def test_unknown_types() -> None:
+    assert asked().feed(letters("AXC")).ask().count == 1
+    with pytest.raises(MatchError, match="SUMMARY_UNKNOWN_TYPE"):
+        asked(unknown_types="refuse").feed(letters("AXC"))
+    assert asked(unknown_types="refuse", types=("A", "B", "C", "X")).feed(letters("AXC")).ask().count == 1
+    nameless = letters("AXC").set_column(1, "kind", pa.array(["A", None, "C"]))
+    assert asked().feed(nameless).ask().count == 1
+    with pytest.raises(MatchError, match="SUMMARY_UNKNOWN_TYPE"):
+        asked(unknown_types="refuse").feed(nameless)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"type": "knid"}, "UNKNOWN_COLUMN.*\nhint: did you mean 'kind'"),
+        ({"order_by": "at"}, "UNKNOWN_COLUMN"),
+        ({"partition_by": "k"}, "UNKNOWN_COLUMN"),
+        ({"aggregate": "SUM(price)"}, "UNKNOWN_COLUMN"),
+        ({"type": "x"}, "TYPE_MISMATCH"),
+        ({"aggregate": "SUM(kind)"}, "UNSUPPORTED_TYPE"),
+        ({"aggregate": "SUM(d)"}, "UNSUPPORTED_TYPE.*\nhint: CAST it AS DECIMAL"),
+        ({"order_by": "kind"}, "INVALID_TIME"),
+        ({"order_by": "x"}, "INVALID_WITHIN"),
+        ({"within": 60}, "INVALID_WITHIN"),
+    ],
+)
+def test_columns_that_dont_fit(change: dict[str, Any], code: str) -> None:
+    table = letters("ABC", x=[1, 2, 3], d=pa.array([1, 2, 3], pa.decimal128(30, 2)))
+    with pytest.raises(QueryError, match=code):
+        asked(**change).feed(table)
+
+
+@pytest.mark.parametrize("name", ["value", "Count", "kept", "seen", "asked_at"])
+def test_key_columns_have_other_names_than_answers(name: str) -> None:
+    with pytest.raises(QueryError, match="DUPLICATE_COLUMN"):
+        asked(partition_by=name).feed(letters("A", **{name: [1]}))
+
+
+def test_a_name_that_two_columns_have() -> None:
+    with pytest.raises(QueryError, match="AMBIGUOUS_COLUMN"):
+        asked().feed(letters("A", KIND=["A"]))
+
+
+def test_a_table_that_is_older_than_the_last() -> None:
+    summary = asked(partition_by="k").feed(letters("AB", 5, k=[1, 2]))
+    before = summary.to_bytes()
+    with pytest.raises(MatchError, match=r"SUMMARY_TIME_ORDER: an event at 2024-01-01 00:00:05 came .* 00:00:06"):
+        summary.feed(letters("C", 5, k=[2]))
+    assert summary.to_bytes() == before
+    assert summary.feed(letters("C", 5, k=[1])).ask(1).count == 1  # keys have times of their own
+
+
+def test_a_table_of_other_types() -> None:
+    summary = asked(aggregate="SUM(x)").feed(letters("A", x=[1]))
+    with pytest.raises(QueryError, match="SUMMARY_COLUMNS"):
+        summary.feed(letters("B", 1, x=[1.5]))
+
+
+def test_values_that_cant_be_added_up() -> None:
+    with pytest.raises(MatchError, match="SUMMARY_VALUE"):
+        asked(aggregate="SUM(x)").feed(letters("AB", x=[1.0, float("inf")]))
+
+
+def test_something_else_than_a_table() -> None:
+    with pytest.raises(QueryError, match="NOT_A_TABLE"):
+        asked().feed(17)
+
+
+def test_summaries_are_values() -> None:
+    assert asked() == asked().feed(letters("ABC"))
+    assert asked() != asked(size=3)
+    assert asked(order_by=["ts"], partition_by=["k"]) == asked(partition_by="k")
+
+
+def test_pandas_without_types() -> None:
+    frame = pd.DataFrame({"ts": pd.to_datetime(["2024-01-01", "2024-01-02"]), "kind": ["A", "C"]})
+    assert asked(within="1 day").feed(frame).ask().count == 1

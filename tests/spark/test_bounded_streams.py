@@ -1,0 +1,157 @@
+"""Workloads on the shared matcher, on streams: matches leave as they complete, bounds hold, restarts go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.spark.streams import Source, pieces, trades
+from tests.spark.test_streaming_restart import Start, batches, in_a_process, wait_until
+
+import ostinato as ost
+from ostinato.errors import QueryError
+
+__all__ = ["in_a_process"]  # a fixture
+
+HEAD = "TYPE Low AS price < 3, Mid AS price = 3, High AS price > 3 TIME ts"
+QUERIES = {
+    "span": f"{HEAD} PATTERN SEQ(Low l, High h) WHERE l.id + 9 > h.id GROUP BY symbol WITHIN 12 SECONDS RETURN MATCHES",
+    "absence": f"""{HEAD} PATTERN SEQ(Low l, NOT Mid m, High+ h) WHERE NEXT(h).id > h.id + 4 GROUP BY symbol
+        WITHIN 6 SECONDS RETURN MATCHES""",
+    "events": f"{HEAD} PATTERN SEQ(Low l, High h) GROUP BY symbol WITHIN 3 EVENTS RETURN MATCHES",
+    "strict": f"{HEAD} PATTERN SEQ(Low l, High h) STRICT WHERE SAME[symbol] WITHIN 1 MINUTE RETURN MATCHES",
+}
+WINDOWS = f"""{HEAD} PATTERN SEQ(Low l, High h) GROUP BY symbol WITHIN 12 SECONDS SLIDE 6 SECONDS RETURN MATCHES"""
+SUMS = f"{HEAD} PATTERN SEQ(Low l, High+ h) GROUP BY symbol WITHIN 20 SECONDS TUMBLE RETURN symbol, COUNT(*) AS n"
+
+
+def unnumbered(*tables: pa.Table) -> list[str]:
+    """On a stream a match that leaves as it completes has no number."""
+    return sorted(repr({**row, "match_number": None}) for table in tables for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_stream_and_finish_are_batch(source: Source, name: str) -> None:
+    table = trades(400)
+    source.add(*pieces(table, 150, 300))
+    query = ost.events(QUERIES[name]).with_options(buckets=4)
+    found = source.run(source.read().transform(query))
+    rest = source.finish()
+    assert rest.schema.names == found.schema.names
+    assert unnumbered(found, rest) == unnumbered(ost.match(ost.events(QUERIES[name]), table))
+    assert found.num_rows > 5 and found.num_rows > rest.num_rows
+    assert set(found["match_number"].to_pylist()) == {None}
+
+
+def workload(**options: Any) -> ost.Workload:
+    return ost.Workload([QUERIES["span"], QUERIES["absence"], WINDOWS, SUMS], buckets=4, **options)
+
+
+def test_a_workload_of_all_kinds(source: Source) -> None:
+    table = trades(400)
+    source.add(*pieces(table, 150, 300))
+    asked = workload()
+    found = source.run(asked.run(source.read()).rows)
+    expected = asked.run(table)
+    assert found.schema.names == expected.rows.schema.names
+    for operator in (0, 1):
+        rest = ost.finish(source.session, source.checkpoint, operator=operator).toArrow()
+        found = pa.concat_tables([found, rest.select(found.schema.names)]) if _same_columns(found, rest) else found
+    given = {name: sum(query == name for query in found["query"].to_pylist()) for name in expected}
+    assert given["q1"] > 0 and given["q2"] > 0 and given["q3"] > 0 and given["q4"] > 0
+
+
+def _same_columns(one: pa.Table, other: pa.Table) -> bool:
+    return set(one.schema.names) <= set(other.schema.names)
+
+
+BOUND = {"latency_bound": {"q1": "40 ns", "q2": "40 ns"}, "clock": ost.VirtualClock()}
+
+
+def bounded(read: Any) -> Any:
+    return ost.Workload([QUERIES["span"], QUERIES["absence"]], buckets=4, **BOUND).run(read).with_metrics
+
+
+def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None:
+    table = trades(800)
+    source.add(*pieces(table, 200, 400, 600))
+    found = source.run(bounded(source.read()))
+    reports = [row["report"] for row in found.to_pylist() if row["report"] is not None]
+    matched = found.filter(pa.compute.is_null(found["report"]))
+    exact = ost.Workload([QUERIES["span"], QUERIES["absence"]]).run(table).rows
+    assert {row["query"] for row in reports} == {"q1", "q2"}
+    assert sum(row["dropped"] for row in reports) > 0
+    assert _events(matched) < _events(exact)
+
+
+def _events(table: pa.Table) -> set[str]:
+    return {repr((row["query"], row["group"], row["match_start"], row["events"])) for row in table.to_pylist()}
+
+
+def test_metrics_of_a_stream(source: Source) -> None:
+    source.add(*pieces(trades(300), 150))
+    metrics = ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=ost.VirtualClock()).run(source.read()).metrics
+    assert metrics is not None
+    found = source.run(metrics)
+    assert set(found["query"].to_pylist()) == {"q1"} and set(found["dropped"].to_pylist()) == {0}
+    assert sum(found["events"].to_pylist()) > 0
+
+
+def test_a_changed_workload_refuses_the_state(source: Source) -> None:
+    source.add(trades(100))
+    source.run(ost.Workload([QUERIES["span"]], buckets=4).run(source.read()).rows)
+    source.add(trades(100, seed=8))
+    with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
+        source.run(ost.Workload([QUERIES["absence"]], buckets=4).run(source.read()).rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"{HEAD} PATTERN SEQ(Low, High) RETURN MATCHES", "STREAM_NEEDS_WINDOWS"),
+        (f"{HEAD} PATTERN SEQ(Low, High) WITHIN 9 SECONDS RETURN COUNT(*)", "STREAM_NEEDS_WINDOWS"),
+        (f"{HEAD} PATTERN SEQ(Low, High) SKIP TILL NEXT MATCH WITHIN 9 SECONDS RETURN MATCHES", "STREAM_NEEDS_WINDOWS"),
+        (f"{HEAD} PATTERN SEQ(Low, High) WITHIN 9 EVENTS SLIDE 3 EVENTS RETURN MATCHES", "STREAM_NEEDS_WINDOWS"),
+    ],
+)
+def test_what_a_stream_cannot_answer(source: Source, text: str, code: str) -> None:
+    source.add(trades(10))
+    with pytest.raises(QueryError, match=code):
+        source.read().transform(ost.events(text))
+
+
+VICTIM = """
+import sys
+from pathlib import Path
+
+from ostinato.runtimes.spark.session import local_session
+from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from tests.spark.streams import Source
+from tests.spark.test_bounded_streams import bounded
+
+settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
+source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
+source.run(bounded(source.read()))
+"""
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tmp_path_factory: Any) -> None:
+    """Under the virtual clock what is shed hangs on the rows alone: a restart gives what an undisturbed run does."""
+    table = trades()
+    cuts = pieces(table, 100, 200, 300, 400, 500)
+    undisturbed = Source(tmp_path_factory.mktemp("undisturbed"), source.session).add(*cuts)
+    expected = undisturbed.run(bounded(undisturbed.read()))
+    source.add(*cuts)
+    victim = in_a_process("-c", VICTIM, str(source.folder))
+    wait_until(lambda: 3 in batches(source, "offsets"), victim)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert 3 not in batches(source, "commits")
+    found = source.run(bounded(source.read()))
+    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert unnumbered(found) == unnumbered(expected)
+    assert unnumbered(source.finish()) == unnumbered(undisturbed.finish())
