@@ -38,9 +38,12 @@ _EXTENTS = ("", "WITHIN 5 EVENTS", "WITHIN 5 EVENTS", "WITHIN 3 SECONDS SLIDE 1 
 def related_queries(draw: Draw) -> list[str]:
     """Queries of one stream that have much in common."""
     within = draw(st.sampled_from(_EXTENTS))
-    patterns, conditions = (_AT_OFFSETS, _WHERE[1:3]) if draw(st.booleans()) else (_PATTERNS, _WHERE)
+    sharing = draw(st.sampled_from(["at the start", "at offsets", "but for conditions"]))
+    patterns, conditions = (_AT_OFFSETS, _WHERE[1:3]) if sharing == "at offsets" else (_PATTERNS, _WHERE)
+    if sharing == "but for conditions":
+        patterns = (draw(st.sampled_from(_PATTERNS)),)
     pick = st.tuples(st.sampled_from(patterns), st.sampled_from(conditions))
-    picks = draw(st.lists(pick, min_size=1, max_size=4))
+    picks = draw(st.lists(pick, min_size=1, max_size=4, unique=True))
     return [f"TYPE kind TIME ts\nPATTERN {pattern}\n{where}\n{within}\nRETURN MATCHES" for pattern, where in picks]
 
 

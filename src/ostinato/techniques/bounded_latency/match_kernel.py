@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ostinato.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.techniques.bounded_latency.births import (
     carry_run,
-    class_of,
     end_asks_nothing,
     end_checks_hold,
     fill_longer,
@@ -41,12 +40,10 @@ from ostinato.techniques.bounded_latency.store import (
     CLASS,
     FIRST,
     LIMIT,
-    LISTED,
     NEXT,
     NODE,
     NOTHING,
     ORDER,
-    PLACE,
     ROW,
     SPARE,
     USED,
@@ -55,6 +52,7 @@ from ostinato.techniques.bounded_latency.store import (
     remove,
     see_absences,
 )
+from ostinato.techniques.bounded_latency.upkeep import sweep
 from ostinato.techniques.bounded_latency.visits import (
     TOO_OLD,
     age_at,
@@ -62,7 +60,6 @@ from ostinato.techniques.bounded_latency.visits import (
     gap_allows,
     guard_asks_nothing,
     guard_checks_hold,
-    is_dead_end,
     limit_from,
     obey,
     position_of,
@@ -132,9 +129,7 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
             slot = of_class * rules.ages
             wanted = links[pm, LIMIT] >= position
             if wanted and (restricted or counting):
-                slot += age_at(
-                    source, links[pm, LIMIT], position, plan.extents.kind, plan.extents.positions, rules.ages
-                )
+                slot += age_at(source, links[pm, LIMIT], position, plan.extents, rules.ages)
                 if restricted:
                     is_instance = store.rows.shape[1] > 0
                     wanted = obey(pm, slot, of_class, kept_for, links, store.masks, is_instance, ledger.dropped)
@@ -206,20 +201,6 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
 # --- one row, all rows ------------------------------------------------------------------------------------------------
 
 
-@called_kernel
-def _sweep(row, by_place, gaps, positions, links, kin, lists, free, counts, live):  # type: ignore[no-untyped-def]
-    """Forgets every partial match that is over; by place, its own sequence must have gone on."""
-    nodes = len(by_place)
-    for pm in range(counts[USED]):
-        if kin[pm, PLACE] == LISTED:
-            node = np.int64(kin[pm, NODE])
-            sequence = positions.sequence[links[pm, ROW]]
-            now = positions.place[lists.last_row[sequence]] if by_place[node] else positions.time[row]
-            if links[pm, LIMIT] < now or is_dead_end(node, links[pm, ROW], sequence, gaps, positions, lists):
-                live[links[pm, CLASS]] -= 1
-                remove(pm, sequence * nodes + node, links, kin, lists.heads, free, counts)
-
-
 def _advance(until, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress):  # type: ignore[no-untyped-def]  # fmt: skip
     """Rows from `progress[NEXT_ROW]` up to `until`: all steps of each, and of the segments that it completes.
 
@@ -270,7 +251,7 @@ def _advance(until, kept_for, plan, rows, store, lists, ledger, buckets, found, 
         at = np.int64(NEW_ROW)
         progress[SINCE_SWEEP] += 1
         if progress[SINCE_SWEEP] >= max(rules.sweep_rows, store.counts[USED] - store.counts[SPARE]):
-            _sweep(
+            sweep(
                 row, plan.extents.by_place, plan.gaps, rows.positions, store.links, store.kin, lists, store.free,
                 store.counts, ledger.live,
             )  # fmt: skip
@@ -279,21 +260,6 @@ def _advance(until, kept_for, plan, rows, store, lists, ledger, buckets, found, 
     progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP] = row, at, step
     progress[FRESH_AT], progress[JOIN_AT] = fresh, join
     return status
-
-
-@borrowing_kernel
-def note_rows(end, positions, fulfilled, absence_of, lists):  # type: ignore[no-untyped-def]
-    """Takes the history in: what the new rows must know of it."""
-    for row in range(end):
-        see_absences(row, positions, lists)
-        note_row(row, positions, fulfilled, absence_of, lists)
-
-
-@borrowing_kernel
-def classify(pms, nodes, features, nulls, buckets, classes):  # type: ignore[no-untyped-def]
-    """The class of each of `pms`."""
-    for pm in pms:
-        classes[pm] = class_of(pm, nodes[pm], features, nulls, buckets)
 
 
 # --- the kernels ------------------------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ from ostinato.techniques.bounded_latency.store import (
     new_lists,
     new_store,
 )
+from ostinato.techniques.bounded_latency.upkeep import classify, note_rows
 from ostinato.techniques.bounded_latency.visits import KeptFor
 
 Ints = NDArray[np.int64]
@@ -102,7 +103,7 @@ class SharedMatcher:
     def prepared(self, real_values: tuple[bool, ...]) -> Prepared:
         """The plan for the kernel; `real_values` as in `plan_tables.prepare`."""
         if real_values not in self._prepared:
-            self._prepared[real_values] = prepare(self.plan, real_values)
+            self._prepared[real_values] = prepare(self.plan, real_values, self.ages)
         return self._prepared[real_values]
 
     def run_checks(self, tables: PlanTables, events: PlanEvents) -> RunChecks | NoRunChecks:
@@ -149,7 +150,7 @@ class MatcherRun:
         absences = self.prepared.absences
         seen = (len(events.time), absences) if self.prepared.segments_ask_for_absences else (0, 0)
         self.lists = new_lists(sequences, plan.node_count, absences, seen)
-        k.note_rows(events.first_new, self.rows.positions, self.rows.fulfilled, plan.absence_of, self.lists)
+        note_rows(events.first_new, self.rows.positions, self.rows.fulfilled, plan.absence_of, self.lists)
         if state is None:
             self.store = new_store(FIRST_ROOM, matcher.shape)
         else:
@@ -251,7 +252,7 @@ class MatcherRun:
         store = self.store
         used = int(store.counts[USED])
         pms = np.flatnonzero(store.kin[:used, PLACE] != 0)
-        k.classify(pms, store.kin[:, NODE], store.features, store.nulls, buckets, store.links[:, CLASS])
+        classify(pms, store.kin[:, NODE], store.features, store.nulls, buckets, store.links[:, CLASS])
         listed = store.kin[:used, PLACE] == LISTED
         np.add.at(self.ledger.live, store.links[:used, CLASS][listed], 1)
 

@@ -1,7 +1,7 @@
 """What a step makes: guards, class, the matches that it completes, and whether it is kept.
 
-`carry`, `end_holds` and `guard_holds` are put in by `match_kernel.build_matcher`: run conditions are asked by them, where
-a plan has any.
+`carry`, `end_holds` and `guard_holds` are put in by `match_kernel.build_matcher`: they ask the run conditions, where a
+plan has any.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def keep(new, node, row, position, at, kept_for, plan, store, lists, ledger, rul
     restricted = kept_for.restricted[node] and not is_sink
     slot = of_class * rules.ages
     if restricted or rules.counting:
-        slot += age_at(node, links[new, LIMIT], position, plan.extents.kind, plan.extents.positions, rules.ages)
+        slot += age_at(node, links[new, LIMIT], position, plan.extents, rules.ages)
     if restricted and not obey(new, slot, of_class, kept_for, links, store.masks, is_instance, ledger.dropped):
         ledger.refused[slot] += 1
         return False

@@ -91,6 +91,8 @@ class ExtentTable(NamedTuple):
     slide: Ints
     positions: NDArray[np.float64]
     """How many positions the longest match takes in; what ages are parts of."""
+    ages: NDArray[np.float64]
+    """Ages by position, a little more: a multiplication instead of the division must not end below a whole age."""
 
 
 class EndTable(NamedTuple):
@@ -139,8 +141,8 @@ class Prepared(NamedTuple):
         return bool((np.diff(self.tables.gaps.absent_at)[joins] > 0).any())
 
 
-def prepare(plan: MergedPlan, real_values: Sequence[bool]) -> Prepared:
-    """`real_values` says of each value that edge checks number whether it is a double."""
+def prepare(plan: MergedPlan, real_values: Sequence[bool], ages: int) -> Prepared:
+    """`real_values` says of each value that edge checks number whether it is a double; `ages` as in the ledger."""
     taken = [i for i, step in enumerate(plan.steps) if step.segment == NO_SEGMENT]
     joining = [i for i, step in enumerate(plan.steps) if step.segment != NO_SEGMENT]
     absent = sorted({number for step in plan.steps for number in step.absent})
@@ -165,7 +167,7 @@ def prepare(plan: MergedPlan, real_values: Sequence[bool]) -> Prepared:
         gaps=_gaps(steps, absent, plan),
         asked=_asked(steps, len(plan.names), real_values, columns),
         nodes=_nodes(plan),
-        extents=_extents([node.extent for node in plan.nodes]),
+        extents=_extents([node.extent for node in plan.nodes], ages),
         ends=_ends(plan),
         absence_of=_ints([absent.index(number) if number in absent else -1 for number in conditions]),
     )
@@ -248,12 +250,14 @@ def _nodes(plan: MergedPlan) -> NodeTable:
     )
 
 
-def _extents(extents: Sequence[Extent]) -> ExtentTable:
+def _extents(extents: Sequence[Extent], ages: int) -> ExtentTable:
     kinds = {BoundKind.NONE: UNBOUNDED, BoundKind.SPAN: SPAN, BoundKind.WINDOWS: WINDOWS}
+    positions = [extent.length + (extent.kind is BoundKind.SPAN) for extent in extents]
     return ExtentTable(
         np.array([extent.by_place for extent in extents], np.bool_),
         _ints([kinds[extent.kind] for extent in extents]),
         _ints([min(extent.length, LARGEST_LENGTH) for extent in extents]),
         _ints([max(extent.slide, 1) for extent in extents]),
-        np.array([extent.length + (extent.kind is BoundKind.SPAN) for extent in extents], np.float64),
+        np.array(positions, np.float64),
+        np.array([ages / count * (1 + 1e-12) if count else 0.0 for count in positions], np.float64),
     )

@@ -46,11 +46,10 @@ def limit_from(node, position, extents):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def age_at(node, limit, position, kind, whole, ages):  # type: ignore[no-untyped-def]
-    """How much of its window is over, in parts; `whole` is `ExtentTable.positions`."""
-    if kind[node] == UNBOUNDED:
-        return np.int64(0)
-    return min(np.int64((whole[node] - 1.0 - float(limit - position)) * ages / whole[node]), ages - 1)
+def age_at(node, limit, position, extents, ages):  # type: ignore[no-untyped-def]
+    """How much of its window is over, in parts; 0 where nothing bounds it."""
+    over = extents.positions[node] - 1.0 - float(limit - position)
+    return min(np.int64(over * extents.ages[node]), ages - 1)
 
 
 @inline_kernel
