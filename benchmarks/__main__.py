@@ -13,6 +13,7 @@ from benchmarks.experiment import Experiment, Scale, WrongAnswer
 from benchmarks.records import Record, table, this_machine, write_json
 
 EXPERIMENTS = {
+    "bounded": "benchmarks.bounded.parts",
     "match": "benchmarks.match.parts",
     "paths": "benchmarks.paths.parts",
     "rip": "benchmarks.rip.parts",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ostinato.runtimes.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.runtimes.workloads import Workload, WorkloadResult
     from ostinato.sharing.clock import VirtualClock
+    from ostinato.techniques.path_queries.embeddings import EmbeddingSimilarity
 
 __version__ = "0.1.0"
 
@@ -67,6 +68,7 @@ _HOMES = {
     "PathsResult": "ostinato.runtimes.paths",
     "ChatEndpoint": "ostinato.runtimes.path_endpoint",
     "GraphQuestions": "ostinato.runtimes.graph_questions",
+    "EmbeddingSimilarity": "ostinato.techniques.path_queries.embeddings",
     "LearntProposer": "ostinato.runtimes.graph_questions",
     "graph": "ostinato.runtimes.paths",
     "paths": "ostinato.runtimes.paths",
@@ -112,6 +114,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ChatEndpoint",
+    "EmbeddingSimilarity",
     "EnvironmentFault",
     "EventsQuery",
     "Explanation",

@@ -108,8 +108,8 @@ def test_a_dead_end_is_cut_off() -> None:
     (work,) = workloads([text], letters("A" * 30 + "BCB"))
     run = started(work)
     run.advance(33, None)
-    assert run.ledger.visits.sum() == 2  # at the first B its neighbour, and the one that is too old
-    assert run.ledger.live.sum() == 0 or run.ledger.live.sum() == 1
+    # At the first B its neighbour and the one that is too old, at the second what was left.
+    assert (int(run.ledger.visits.sum()), int(run.ledger.live.sum())) == (3, 0)
 
 
 def test_orders_drop_one_pattern_and_keep_the_other() -> None:
@@ -222,6 +222,7 @@ def test_the_loop_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     shared.kernel = kernel
     events = numbered_anew(work.events, np.arange(9), 0, 0)
     run = shared.begin(events, None, one_class_a_node(work.merged, None))
-    run.advance(9, None)
+    with np.errstate(over="ignore"):  # pseudo-random numbers wrap around
+        run.advance(9, None)
     found = [work.listed(query, some, np.arange(9)) for query, some in enumerate(run.finish()[0])]
     assert [sorted(some, key=str) for some in found] == [work.expected(0), work.expected(1)]

@@ -69,16 +69,16 @@ from ostinato.techniques.bounded_latency.visits import (
 )
 
 # Places in `progress`.
-NEXT_ROW, CONDITION_AT, STEP, FRESH_AT, JOIN_AT, CURSOR, FRESH, SINCE_SWEEP, FAILURE = range(9)
-PROGRESS = 9
+NEXT_ROW, CONDITION_AT, STEP, FRESH_AT, JOIN_AT, CURSOR, FRESH, SINCE_SWEEP, LEFT_BY_SWEEP, FAILURE = range(10)
+PROGRESS = 10
 NEW_ROW = -1
 """In CONDITION_AT: nothing of the next row was done yet."""
 FROM_HEAD = -2
 """In CURSOR: the list is walked from its head."""
 ROOT = 0
 SWEEP_ROWS = 1024
-"""After so many rows, or as many as there are partial matches, those that are over are looked for everywhere: a
-sequence in which nothing happens any more mustn't keep its own for ever."""
+"""After so many rows, or as many as there were partial matches after the last time, those that are over are looked for
+everywhere: a sequence in which nothing happens any more mustn't keep its own for ever."""
 
 
 class Rules(NamedTuple):
@@ -250,12 +250,12 @@ def _advance(until, kept_for, plan, rows, store, lists, ledger, buckets, found, 
         note_row(row, rows.positions, fulfilled, plan.absence_of, lists)
         at = np.int64(NEW_ROW)
         progress[SINCE_SWEEP] += 1
-        if progress[SINCE_SWEEP] >= max(rules.sweep_rows, store.counts[USED] - store.counts[SPARE]):
+        if progress[SINCE_SWEEP] >= max(rules.sweep_rows, progress[LEFT_BY_SWEEP]):
             sweep(
                 row, plan.extents.by_place, plan.gaps, rows.positions, store.links, store.kin, lists, store.free,
                 store.counts, ledger.live,
             )  # fmt: skip
-            progress[SINCE_SWEEP] = 0
+            progress[SINCE_SWEEP], progress[LEFT_BY_SWEEP] = 0, store.counts[USED] - store.counts[SPARE]
         row += 1
     progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP] = row, at, step
     progress[FRESH_AT], progress[JOIN_AT] = fresh, join

@@ -156,13 +156,14 @@ class MatcherRun:
         else:
             self.store = restored_store(state, plan, self.rows.positions, self.lists, matcher.shape)
         self.samples = _samples(state, buckets)
-        taken, since_sweep = (int(state.counters[1]), int(state.counters[2])) if state else (0, 0)
+        taken = int(state.counters[1]) if state else 0
         self.rules = k.Rules(matcher.ages, matcher.counting, matcher.own_tags, taken - events.first_new)
         self.checks = matcher.run_checks(plan, events)
         self.found = new_found(FIRST_MATCHES, FIRST_ROWS)
         self.progress = np.zeros(k.PROGRESS, np.int64)
         self.progress[k.NEXT_ROW], self.progress[k.CONDITION_AT] = events.first_new, k.NEW_ROW
-        self.progress[k.SINCE_SWEEP] = since_sweep
+        if state:
+            self.progress[k.SINCE_SWEEP], self.progress[k.LEFT_BY_SWEEP] = state.counters[2:]
         self._orders: Orders | None = None
         self._kept_for: KeptFor
         self.rebucket(buckets)
@@ -259,7 +260,8 @@ class MatcherRun:
     def finish(self) -> tuple[tuple[PatternMatches, ...], MatcherState]:
         """The matches by pattern, and the state after the rows that were taken."""
         taken = self.rules.first_row + int(self.progress[k.NEXT_ROW])
-        counters = np.array([self.store.counts[SERIAL], taken, self.progress[k.SINCE_SWEEP]], np.int64)
+        swept = self.progress[k.SINCE_SWEEP], self.progress[k.LEFT_BY_SWEEP]
+        counters = np.array([self.store.counts[SERIAL], taken, *swept], np.int64)
         state = kept_state(self.store, self.rows.positions, self.lists, self.samples, counters)
         return by_pattern(self.found, self.matcher.plan, self.rows.positions), state
 

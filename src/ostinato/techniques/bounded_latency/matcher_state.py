@@ -66,7 +66,8 @@ class MatcherState:
     sampled: NDArray[np.float64]
     seen: Ints
     counters: Ints
-    """How many partial matches were ever made, rows of the stream taken, rows since the last sweep."""
+    """How many partial matches were ever made, rows of the stream taken, rows since the last sweep, and how many it
+    left."""
     rows_needed: Ints
     """Rows of the call that gave this state, in their order: the history of the next call."""
 

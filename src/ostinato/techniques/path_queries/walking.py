@@ -192,4 +192,3 @@ def degrees(graph_out, graph_in, tables, store, paths, result):  # type: ignore[
                     begin = _first_edge(edges.relation, low, high, relation)
                     found += _first_edge(edges.relation, begin, high, relation + 1) - begin
         result[i] = found
-

@@ -1,0 +1,62 @@
+"""Likeness by sentence embeddings: relations that mean the same count, though they share no word.
+
+The model comes inside a wheel (extra: embeddings); nothing is downloaded when it is used.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import EnvironmentFault
+from ostinato.query.path_query import PathQuery, edges
+from ostinato.techniques.path_queries.similarity import tokens
+
+Embed = Callable[[str], NDArray[np.float32]]
+
+
+class EmbeddingSimilarity:
+    """The cosine between the embeddings of a path's words and a query's, never below 0."""
+
+    def __init__(self, embed: Embed | None = None) -> None:
+        """`embed`: of a sentence; None: the model of the extra."""
+        self._embed = functools.lru_cache(maxsize=65_536)(embed or _shipped_model())
+
+    def __call__(self, relations: Sequence[str], query: PathQuery) -> float:
+        wanted = [("^" if edge.inverse else "") + edge.relation for edge in edges(query.expression) if edge.relation]
+        if not relations or not wanted:
+            return 0.0
+        one, other = self._embed(_sentence(relations)), self._embed(_sentence(wanted))
+        size = float(np.linalg.norm(one) * np.linalg.norm(other))
+        return round(max(0.0, min(1.0, float(one @ other) / size)), 6) if size else 0.0  # single precision
+
+
+def _sentence(relations: Sequence[str]) -> str:
+    """The relations as words; one that is walked backwards is said to be.
+
+    >>> _sentence(["written_by", "^film.directed_by"])
+    'written by, inverse film directed by'
+    """
+    parts = []
+    for relation in relations:
+        words = " ".join(token.removeprefix("^") for token in tokens(relation))
+        parts.append(f"inverse {words}" if relation.startswith("^") else words)
+    return ", ".join(parts)
+
+
+def _shipped_model() -> Embed:
+    try:
+        import wordllama
+    except ImportError:
+        raise EnvironmentFault(
+            "EXTRA_MISSING", "embeddings need a model", hint="pip install 'ostinato[embeddings]'"
+        ) from None
+    folder = Path(wordllama.__file__).parent
+    # Its own look-up misses the folder of tokenizers that the wheel has; as a cache it is found.
+    model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+    return lambda sentence: np.asarray(model.embed([sentence])[0], np.float32)
