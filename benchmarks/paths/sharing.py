@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from benchmarks.experiment import Scale, expect
 from benchmarks.paths.questions import Question, QuestionSet, load
+from benchmarks.paths.relaxed import RelaxedProposer
 from benchmarks.paths.replies import ask_all, questions_over
 from benchmarks.records import Baseline, Record
 from ostinato.query.path_query import PathQuery
 
 FIGURE = "figure 1"
-PROPOSALS = (1, 3, 10)
+PROPOSALS = (1, 3)
+"""With more than one, each path also with one relation left open."""
 PAPER_SHARED, PAPER_APART = 2_001, 3_962
 """Times the partial matches of a single query, in the paper."""
 EXAMPLES = 200
@@ -35,11 +37,11 @@ def measure_sharing(scale: Scale) -> list[Record]:
         few = replace(asked, dev=asked.dev[:: max(1, len(asked.dev) // EXAMPLES)])
         single = ask_all(questions_over(graph, few.learnt(1)), asked.test)
         for k in PROPOSALS:
-            proposer = few.learnt(k)
+            proposer = few.learnt(k) if k == 1 else RelaxedProposer(few.learnt(k))
             marks = ask_all(questions_over(graph, proposer), asked.test)
             apart = _apart(graph, few, asked.test, k)
             expect("partial paths are no more when shared", marks.partial_paths <= apart + 1e-9, True)
-            case = f"{name}, {asked.hops} hops, {k} queries a question"
+            case = f"{name}, {asked.hops} hops, {k} proposals{'' if k == 1 else ', relaxed'}"
             records += [
                 Record("paths", FIGURE, case, "recall", marks.recall, "", Baseline("one query", single.recall)),
                 Record("paths", FIGURE, case, "accuracy", marks.accuracy, "", Baseline("one query", single.accuracy)),
@@ -76,10 +78,10 @@ def measure_sharing(scale: Scale) -> list[Record]:
 
 def _apart(graph: object, few: QuestionSet, questions: tuple[Question, ...], k: int) -> float:
     """Partial paths of a question when each of its queries is walked alone."""
-    learnt = few.learnt(k)
+    learnt = few.learnt(k) if k == 1 else RelaxedProposer(few.learnt(k))
     proposed = {one.text: learnt.propose(one.text, one.topic) for one in questions}
     total = 0.0
-    for place in range(k):
+    for place in range(max(len(queries) for queries in proposed.values())):
         some = tuple(one for one in questions if len(proposed[one.text]) > place)
         if some:
             marks = ask_all(questions_over(graph, One(proposed, place)), some)  # type: ignore[arg-type]

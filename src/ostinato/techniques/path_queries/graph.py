@@ -77,16 +77,20 @@ class Graph:
         return np.zeros(len(self.nodes), np.int32)
 
     @cached_property
-    def mean_degrees(self) -> NDArray[np.float64]:
-        """[relation, direction]: how many such edges a node has that has one."""
-        found = np.zeros((len(self.relations), 2))
+    def followers(self) -> NDArray[np.float64]:
+        """[2 * relation + direction, the same]: how many edges of the second kind a node has, on average over the edges
+        of the first kind that lead to it."""
+        kinds, nodes = 2 * len(self.relations), len(self.nodes)
+        degree = np.zeros((kinds, nodes), np.int32)
         for direction, edges in enumerate((self.forwards, self.backwards)):
-            owner = np.repeat(np.arange(len(self.nodes)), np.diff(edges.at))
-            new = np.ones(len(owner), np.bool_)
-            new[1:] = (owner[1:] != owner[:-1]) | (edges.relation[1:] != edges.relation[:-1])
-            count = np.bincount(edges.relation, minlength=len(self.relations))
-            owners = np.bincount(edges.relation[new], minlength=len(self.relations))
-            found[:, direction] = count / np.maximum(owners, 1)
+            owner = np.repeat(np.arange(nodes), np.diff(edges.at))
+            np.add.at(degree, (2 * edges.relation + direction, owner), 1)
+        found = np.zeros((kinds, kinds))
+        for direction in range(2):
+            # Backwards leads to where forwards comes from.
+            came = degree[1 - direction :: 2].astype(np.float64)
+            total = came.sum(axis=1, keepdims=True)
+            found[direction::2] = came @ degree.T / np.maximum(total, 1.0)
         return found
 
 
@@ -161,3 +165,16 @@ def _node_types(
     node = np.asarray(pc.index_in(names, value_set=nodes), np.int32)
     kind = np.asarray(pc.index_in(kinds, value_set=all_kinds), np.int32)
     return tuple(all_kinds.to_pylist()), (node, kind)
+
+
+def mean_degrees(graph: Graph, symbol_of_relation: NDArray[np.int32], names: int) -> NDArray[np.float64]:
+    """The same as `Graph.followers` for symbols: relations that nobody names are one."""
+    kind = 2 * symbol_of_relation[:, None] + np.arange(2)
+    count = np.bincount(graph.forwards.relation, minlength=len(graph.relations)).astype(np.float64)
+    weight = np.repeat(count, 2)
+    found = np.zeros((2 * (names + 1), 2 * (names + 1)))
+    summed = np.zeros((2 * (names + 1), len(weight)))
+    np.add.at(summed, kind.reshape(-1), graph.followers * weight[:, None])
+    total = np.bincount(kind.reshape(-1), weight, minlength=len(found))
+    np.add.at(found.T, kind.reshape(-1), (summed / np.maximum(total, 1.0)[:, None]).T)
+    return found

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ostinato.automaton.path_automaton import NOWHERE, START, PathAutomaton, build_path_automaton, symbols_of
 from ostinato.query.path_query import PathQuery
 from ostinato.techniques.path_queries.budget import NO_BUDGET, Budget, Meter
-from ostinato.techniques.path_queries.graph import Graph
+from ostinato.techniques.path_queries.graph import Graph, mean_degrees
 from ostinato.techniques.path_queries.selection import Chooser, Costs, Frontier
 from ostinato.techniques.path_queries.walking import NO_PARENT, Progress, Store, Tables, Terms, extend
 
@@ -92,6 +92,7 @@ class PathWalk:
         self.words = max(1, -(-len(self.queries) // 64))
         self.tables = _tables(self.automaton, graph, class_of_node, self.words)
         self.accepts = _words(self.automaton.accepts, self.words)
+        self.mean_degrees = mean_degrees(graph, self.tables.symbol_of_relation, len(symbols.names))
         self._costs: dict[int, Costs] = {}
 
     def costs(self, hops: int) -> Costs:

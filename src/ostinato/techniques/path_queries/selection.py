@@ -2,7 +2,8 @@
 
 SHARP's rule for graphs: a partial path contributes what it is like the queries that it is kept for, times their
 weights; it costs its bytes, the edges of its last node, and what the average node adds on each edge still to come. The
-paper takes the average over all edges; here it is that of the relations that the automaton would walk.
+paper takes the average over all edges; here it is that of the relation asked for, at nodes that the edge before leads
+to.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.automaton.path_automaton import NOWHERE
 from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
-from ostinato.techniques.path_queries.walking import NO_PARENT, Store, degrees
+from ostinato.techniques.path_queries.walking import NO_PARENT, Store, weigh_edges
 
 if TYPE_CHECKING:
     from ostinato.techniques.path_queries.search import PathWalk
@@ -82,11 +82,7 @@ class ByCost(Chooser):
         if pairs.work.sum() <= work_left and (room is None or pairs.made.sum() <= room):
             return Kept(masks, np.arange(len(masks)))
         order = self.order(frontier, pairs)
-        fits = np.cumsum(pairs.work[order]) <= work_left
-        if room is not None:
-            fits &= np.cumsum(pairs.made[order]) <= room
-        fits[:1] = True  # the best is always tried; the kernel stops at the bound itself
-        kept = order[fits]
+        kept = order[self.fitting(pairs, order, work_left, room)]
         masks[:] = 0
         np.bitwise_or.at(
             masks,
@@ -95,6 +91,14 @@ class ByCost(Chooser):
         )
         paths, first = np.unique(pairs.path[kept], return_index=True)
         return Kept(masks, paths[np.argsort(first, kind="stable")])
+
+    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int | None) -> NDArray[np.bool_]:
+        """Which of the pairs in this order are kept. The first always is: the kernel stops at the bound itself."""
+        fits = np.asarray(np.cumsum(pairs.work[order]) <= work_left)
+        if room is not None:
+            fits &= np.cumsum(pairs.made[order]) <= room
+        fits[:1] = True
+        return fits
 
 
 class BySimilarity(ByCost):
@@ -114,60 +118,85 @@ class BySimilarity(ByCost):
         return np.lexsort((pairs.work, -worth))
 
 
-class AtRandom(ByCost):
-    """Any partial paths, for all of their queries: the paper's random state."""
+class WholePaths(ByCost):
+    """Takes partial paths for all of their queries or for none."""
+
+    @abc.abstractmethod
+    def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The lower, the better, of paths that cost so much."""
+
+    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
+        cost = np.bincount(pairs.path, pairs.work, minlength=len(frontier.paths))
+        return np.argsort(self.rank(np.asarray(cost, np.float64))[pairs.path], kind="stable")
+
+    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int | None) -> NDArray[np.bool_]:
+        fits = super().fitting(pairs, order, work_left, room)
+        path = pairs.path[order]
+        kept = path[fits]
+        missing = path[~fits]
+        return np.isin(path, np.setdiff1d(kept, missing[missing != path[0]]))
+
+
+class AtRandom(WholePaths):
+    """Any partial paths: the paper's random state."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = np.random.default_rng(seed)
 
-    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
-        return np.argsort(self._random.permutation(len(frontier.paths))[pairs.path], kind="stable")
+    def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._random.permutation(len(cost)).astype(np.float64)
 
 
-class BySelectivity(ByCost):
+class BySelectivity(WholePaths):
     """Those with the fewest edges to come: the paper's selective state."""
 
-    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
-        return np.argsort(pairs.work, kind="stable")
+    def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        return cost
 
 
 class Costs:
-    """What it takes to walk a partial path to its ends, from the degree of its last node and the averages behind it."""
+    """What it takes to walk a partial path to its ends: the edges of its last node, and behind each what edges of that
+    kind lead to on average."""
 
     def __init__(self, walk: PathWalk, hops: int) -> None:
-        automaton, queries = walk.automaton, len(walk.queries)
-        degree = _mean_degrees(walk)
-        target = automaton.target.max(axis=2)  # the states behind other classes of nodes are like it
-        reach = np.array([[bits >> q & 1 for q in range(queries)] for bits in automaton.reaches], np.bool_)
-        moves = [(symbols := np.flatnonzero(row != NOWHERE), row[symbols]) for row in target]
-        self.degree = np.array([degree[symbols].sum() for symbols, _ in moves])
-        self.work = np.zeros((hops + 1, automaton.states, queries + 1))
-        """[hops left, state, query]; the last of the queries is all of them together."""
+        tables, automaton, queries = walk.tables, walk.automaton, len(walk.queries)
+        symbol = tables.symbols
+        state = np.repeat(np.arange(automaton.states), np.diff(tables.symbol_at[::2]))
+        target = automaton.target[state, symbol].max(axis=1)  # the states behind other classes of nodes are like it
+        reach = np.array([[bits >> q & 1 for q in range(queries)] + [1] for bits in automaton.reaches], np.float64)
+        leads = reach[target]
+        """[move, query]: whether a move (a place in the table's symbols) leads to a query; the last is all together."""
+        follow = walk.mean_degrees
+        self.work = np.zeros((hops + 1, len(symbol), queries + 1))
+        """[edges to come, move, query]: of one edge that makes the move, with what comes of it."""
         self.made = np.zeros_like(self.work)
+        at = tables.symbol_at[::2]
         for left in range(1, hops + 1):
-            for state, (symbols, after) in enumerate(moves):
-                each = degree[symbols][:, None] * np.concatenate((reach[after], np.ones((len(after), 1))), axis=1)
-                self.work[left, state] = (each * (WORK_OF_EDGE + self.work[left - 1, after])).sum(axis=0)
-                self.made[left, state] = (each * (1.0 + self.made[left - 1, after])).sum(axis=0)
+            for move, to in enumerate(target.tolist()):
+                after = slice(int(at[to]), int(at[to + 1]))
+                edges = follow[symbol[move], symbol[after]]
+                self.work[left, move] = leads[move] * (WORK_OF_EDGE + edges @ self.work[left - 1, after])
+                self.made[left, move] = leads[move] * (1.0 + edges @ self.made[left - 1, after])
 
     def of(self, frontier: Frontier) -> Pairs:
         """All pairs of the frontier."""
         walk, paths, left = frontier.walk, frontier.paths, frontier.hops_left
-        edges = np.zeros(len(paths), np.int64)
-        degrees(walk.graph.forwards, walk.graph.backwards, walk.tables, frontier.store, paths, edges)
-        state = frontier.store.state[paths]
-        share = edges / np.maximum(self.degree[state], 1e-9)
-        path, query = _set_bits(frontier.store.mask[paths], len(walk.queries))
-        alone = self.work[left, state[path], query]
+        queries = len(walk.queries)
+        work, made = (self._of(frontier, weights[left]) for weights in (self.work, self.made))
+        path, query = _set_bits(frontier.store.mask[paths], queries)
+        alone = work[path, query]
         together = np.bincount(path, alone, minlength=len(paths))
         part = alone / np.maximum(together[path], 1e-9)
-        whole = state[path], np.full(len(path), len(walk.queries))
-        return Pairs(
-            path,
-            query,
-            share[path] * part * np.minimum(self.work[left][whole], together[path]),
-            share[path] * part * self.made[left][whole],
+        return Pairs(path, query, part * work[path, queries], part * made[path, queries])
+
+    @staticmethod
+    def _of(frontier: Frontier, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        walk = frontier.walk
+        result = np.zeros((len(frontier.paths), weights.shape[1]))
+        weigh_edges(
+            walk.graph.forwards, walk.graph.backwards, walk.tables, frontier.store, frontier.paths, weights, result
         )
+        return result
 
 
 def _set_bits(words: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -175,21 +204,6 @@ def _set_bits(words: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int64],
     bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little", count=count)
     row, bit = np.nonzero(bits)
     return row, bit
-
-
-def _mean_degrees(walk: PathWalk) -> NDArray[np.float64]:
-    """For each symbol how many edges of its kind a node has that has one; for other relations those of an edge's."""
-    graph, names = walk.graph, walk.automaton.symbols.names
-    of_relation = graph.mean_degrees
-    found = np.zeros(2 * (len(names) + 1))
-    number = {name: i for i, name in enumerate(graph.relations)}
-    for place, name in enumerate(names):
-        if name in number:
-            found[2 * place : 2 * place + 2] = of_relation[number[name]]
-    others = [i for name, i in number.items() if name not in names]
-    if others:
-        found[-2:] = graph.edge_count / max(1, len(graph.nodes))
-    return found
 
 
 class Contributions:

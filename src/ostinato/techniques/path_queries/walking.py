@@ -172,23 +172,27 @@ def _has_node(store, path, node):  # type: ignore[no-untyped-def]
 
 
 @borrowing_kernel
-def degrees(graph_out, graph_in, tables, store, paths, result):  # type: ignore[no-untyped-def]
-    """How many edges each of the paths has to look at next."""
+def weigh_edges(graph_out, graph_in, tables, store, paths, weights, result):  # type: ignore[no-untyped-def]
+    """The weights of the edges that each path has to look at next, added up: `weights` [place in symbols, column].
+
+    Edges of relations that nobody names are weighed together, at the place of the symbol for them.
+    """
     for i in range(len(paths)):
         state, node = store.state[paths[i]], store.node[paths[i]]
-        found = 0
         for direction in range(2):
             edges = graph_out if direction == 0 else graph_in
             first, last = tables.symbol_at[2 * state + direction], tables.symbol_at[2 * state + direction + 1]
             low, high = edges.at[node], edges.at[node + 1]
-            if first == last:
-                continue
-            if tables.symbols[last - 1] == tables.other + direction:
-                found += high - low
-                continue
+            others = high - low
             for place in range(first, last):
                 relation = tables.relation_of_symbol[tables.symbols[place] // 2]
-                if relation >= 0 and _wanted(store.mask[paths[i]], tables.symbol_reaches[place]):
+                count = others
+                if tables.symbols[place] != tables.other + direction:
+                    if relation < 0:
+                        continue
                     begin = _first_edge(edges.relation, low, high, relation)
-                    found += _first_edge(edges.relation, begin, high, relation + 1) - begin
-        result[i] = found
+                    count = _first_edge(edges.relation, begin, high, relation + 1) - begin
+                    others -= count
+                if count > 0 and _wanted(store.mask[paths[i]], tables.symbol_reaches[place]):
+                    for column in range(weights.shape[1]):
+                        result[i, column] += count * weights[place, column]
