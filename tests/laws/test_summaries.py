@@ -14,8 +14,8 @@ from tests.laws.summary_strategies import columns, expressions, queries, selecti
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
 from ostinato.reference import summaries as oracle
+from ostinato.techniques.stream_summary.automaton import NO_STATE, START, Automaton, compile_expression
 from ostinato.techniques.stream_summary.bridges import Kept, contributions
-from ostinato.techniques.stream_summary.expression import NO_STATE, START, Automaton, compile_expression
 from ostinato.techniques.stream_summary.kernel_tables import (
     COUNT,
     FIRST,

@@ -21,7 +21,7 @@ from ostinato.runtimes.task import summary_pages
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
 from ostinato.runtimes.task.summary_pages import page_from_bytes, page_of, pages_for, parents, possible_pages
 from ostinato.runtimes.task.summary_rows import SummaryColumns, SummaryInput
-from ostinato.runtimes.task.summary_stream import Asked, PagedPool, SummaryStep, SummaryStreamWorker
+from ostinato.runtimes.task.summary_stream import Asked, SummaryStep, SummaryStreamWorker
 from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents
 
 QUERY = SummaryQuery("A (B|C)* A", 6, 4, half_life_events=5)
@@ -113,7 +113,7 @@ class Bucket:
         found = []
         for number, page in self.pages.items():
             keys = page_from_bytes(page, self.worker.width)
-            answers = PagedPool(self.worker.summary, keys).ask_many(range(len(keys)))
+            answers = self.worker.pool_of(keys).ask_many(range(len(keys)))
             asked = list(told(Asked(keys.keys, answers.kept.now, answers)))
             assert all(number in possible_pages(hash_of(one.key)) for one in asked)
             found += asked

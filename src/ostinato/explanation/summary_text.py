@@ -10,7 +10,7 @@ from ostinato.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.explanation.automaton_svg import Picture, draw_automata
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.techniques.stream_summary.expression import NO_STATE, START, Automaton, compile_expression
+from ostinato.techniques.stream_summary.automaton import NO_STATE, START, Automaton, compile_expression
 
 _STRATEGIES = {
     Strategy.CAPPED: "the lowest benefit: matches so far, and those to come within the window as far as there is room",

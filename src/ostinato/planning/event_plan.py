@@ -43,6 +43,11 @@ class Stream:
     same: tuple[str, ...]
     time: str
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns whose values tell its sequences apart, each once."""
+        return tuple(dict.fromkeys((*self.group_by, *self.same)))
+
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:

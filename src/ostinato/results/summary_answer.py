@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from ostinato.errors import MatchError
 from ostinato.results.summary_svg import SummaryPicture, count_words, draw_summary
 from ostinato.results.trend_numbers import NumberForm, exact_column
 
+_TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'
 Time = Any
 """As the time column has it: a datetime, a date or an int."""
 
@@ -73,11 +76,7 @@ class SummaryAnswer:
         for part in self.asked.kept_type:
             values = [getattr(event, part.name) for event in self.kept]
             if part.name == "contribution":
-                arrays.append(
-                    exact_column(
-                        np.array(values, object), None, self.asked.form, lambda row: "a kept event", is_count=True
-                    )
-                )
+                arrays.append(number_column(np.array(values, object), self.asked.form, is_count=True))
             else:
                 arrays.append(pa.array(values, part.type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(list(self.asked.kept_type)))
@@ -113,6 +112,16 @@ class SummaryAnswer:
         )
 
 
+def number_column(
+    numbers: Any, form: NumberForm, present: NDArray[np.bool_] | None = None, *, scale: int = 0, is_count: bool = False
+) -> pa.Array:
+    """Counts, or sums of whole numbers that are 10 ** scale times as large. Raises NUMBER_TOO_LARGE."""
+    try:
+        return exact_column(numbers, present, form, lambda row: "the summary", scale=scale, is_count=is_count)
+    except MatchError as error:
+        raise MatchError(error.code, error.message, hint=_TOO_LARGE_HINT) from None
+
+
 def _number(time: Time) -> float:
     """A place on the time line: seconds for dates and timestamps."""
     if isinstance(time, int):
@@ -134,4 +143,4 @@ def _shortened(number: int | float | Decimal | None) -> str:
     return f"{number:,.6g}"
 
 
-__all__ = ["AskedSummary", "KeptEvent", "SummaryAnswer"]
+__all__ = ["AskedSummary", "KeptEvent", "SummaryAnswer", "number_column"]

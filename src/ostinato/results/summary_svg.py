@@ -10,7 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from ostinato.results.svg import Scale, element, text
+
 _WIDTH, _MARGIN, _LABELS, _HEAD, _LANE, _FOOT, _LOSS = 880.0, 18.0, 92.0, 66.0, 26.0, 58.0, 46.0
+_RIGHT = _WIDTH - _MARGIN - 10
+"""Where the time line ends."""
 _TONES = ((178, 208, 234), (106, 174, 214), (33, 113, 181), (8, 48, 107))
 """From the smallest contribution to the largest."""
 _SHOWN_AS_SHARE = 2.0
@@ -57,9 +61,9 @@ def draw_summary(picture: SummaryPicture) -> str:
     bottom = _HEAD + _LANE * max(1, len(lanes))
     height = bottom + _FOOT + (_LOSS if picture.exact is not None else 0.0)
     content = [
-        _tag("title", escape(f"{picture.title}: {picture.headline}")),
-        _tag("style", _STYLE),
-        _tag("rect", x=0.5, y=0.5, width=_WIDTH - 1, height=height - 1, rx=9, class_="sheet"),
+        element("title", escape(f"{picture.title}: {picture.headline}")),
+        element("style", _STYLE),
+        element("rect", x=0.5, y=0.5, width=_WIDTH - 1, height=height - 1, rx=9, class_="sheet"),
         _text(picture.title, _MARGIN, 26, "title"),
         _text(picture.headline, _MARGIN, 46, "head"),
     ]
@@ -67,14 +71,14 @@ def draw_summary(picture: SummaryPicture) -> str:
         content += [
             *_ground(picture, lanes, bottom),
             *_events(picture, lanes),
-            *_legend(_Scale.of(picture.contributions)),
+            *_legend(_Tones.of(picture.contributions)),
         ]
     if picture.exact is not None:
         content += _loss(picture.count, picture.exact, bottom + _FOOT)
-    box = f"0 0 {_number(_WIDTH)} {_number(height)}"
+    box = f"0 0 {_WIDTH:g} {height:g}"
     # A name, not an address that anything is loaded from: SVG files need it.
     name = "http://www.w3.org/2000/svg"
-    return _tag(
+    return element(
         "svg", "".join(content), xmlns=name, viewBox=box, width=_WIDTH, height=height, role="img", class_="ost-summary"
     )
 
@@ -82,36 +86,30 @@ def draw_summary(picture: SummaryPicture) -> str:
 # --- time line --------------------------------------------------------------------------------------------------------
 
 
-def _x(picture: SummaryPicture, place: float) -> float:
-    low, high = _domain(picture)
-    start, end = _MARGIN + _LABELS, _WIDTH - _MARGIN - 10
-    return end if high == low else start + (place - low) / (high - low) * (end - start)
-
-
-def _domain(picture: SummaryPicture) -> tuple[float, float]:
+def _time_line(picture: SummaryPicture) -> Scale:
     """From the first kept event, or the window's edge if that is a little earlier, to the moment of the question."""
-    first = min(picture.places)
+    first = picture.places[0]
     nearly = first - 0.25 * (picture.now - first)
     edge = picture.now - picture.window
-    return (edge if nearly <= edge < first else first), picture.now
+    return Scale(edge if nearly <= edge < first else first, picture.now, _MARGIN + _LABELS, _RIGHT)
 
 
 def _ground(picture: SummaryPicture, lanes: Sequence[str], bottom: float) -> list[str]:
     """Window, lanes, and what the line says at its ends."""
-    edge, low = picture.now - picture.window, _domain(picture)[0]
-    left, right = _x(picture, max(edge, low)), _x(picture, picture.now)
-    parts = [_tag("rect", x=left, y=_HEAD, width=right - left, height=bottom - _HEAD, class_="window")]
+    edge, x = picture.now - picture.window, _time_line(picture)
+    left, right, is_edge_shown = x(max(edge, x.low)), x(picture.now), edge >= x.low
+    parts = [element("rect", x=left, y=_HEAD, width=right - left, height=bottom - _HEAD, class_="window")]
     for lane, name in enumerate(lanes):
         y = _HEAD + _LANE * (lane + 0.5)
-        parts.append(_tag("line", x1=_MARGIN + _LABELS, y1=y, x2=right, y2=y, class_="lane"))
+        parts.append(element("line", x1=_MARGIN + _LABELS, y1=y, x2=_RIGHT, y2=y, class_="lane"))
         parts.append(_text(name if len(name) <= 13 else name[:12] + "…", _MARGIN, y + 4))
-    if edge >= low:
-        parts.append(_tag("line", x1=left, y1=_HEAD, x2=left, y2=bottom + 4, class_="edge"))
-    where = "" if edge >= low else ", all of them within it"
+    if is_edge_shown:
+        parts.append(element("line", x1=left, y1=_HEAD, x2=left, y2=bottom + 4, class_="edge"))
+    where = "" if is_edge_shown else ", all of them within it"
     parts.append(_text(f"window {picture.window_label}{where}", left, bottom + 32, "quiet", _anchor(left)))
-    parts.append(_tag("line", x1=right, y1=_HEAD - 4, x2=right, y2=bottom + 4, class_="now"))
+    parts.append(element("line", x1=right, y1=_HEAD - 4, x2=right, y2=bottom + 4, class_="now"))
     parts.append(_text(f"asked at {picture.now_label}", right, bottom + 17, None, "end"))
-    parts.append(_text(picture.labels[0], _x(picture, picture.places[0]), bottom + 17, "quiet"))
+    parts.append(_text(picture.labels[0], x(picture.places[0]), bottom + 17, "quiet"))
     return parts
 
 
@@ -120,16 +118,16 @@ def _anchor(x: float) -> str | None:
 
 
 def _events(picture: SummaryPicture, lanes: Sequence[str]) -> list[str]:
-    scale, parts = _Scale.of(picture.contributions), []
+    x, tones, parts = _time_line(picture), _Tones.of(picture.contributions), []
     columns = zip(picture.types, picture.places, picture.labels, picture.contributions, strict=True)
     for type, place, label, contribution in columns:
-        words = _tag("title", escape(f"{type}, {label}: in {count_words(contribution)} matches"))
+        words = element("title", escape(f"{type}, {label}: in {count_words(contribution)} matches"))
         y = _HEAD + _LANE * (lanes.index(type) + 0.5)
-        at = {"cx": _x(picture, place), "cy": y}
+        at = {"cx": x(place), "cy": y}
         if contribution:
-            parts.append(_tag("circle", words, **at, r=6.0, fill=scale.tone(contribution), class_="event"))
+            parts.append(element("circle", words, **at, r=6.0, fill=tones.tone(contribution), class_="event"))
         else:
-            parts.append(_tag("circle", words, **at, r=4.0, class_="idle"))
+            parts.append(element("circle", words, **at, r=4.0, class_="idle"))
     return parts
 
 
@@ -137,14 +135,14 @@ def _events(picture: SummaryPicture, lanes: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _Tones:
     """From the smallest contribution above 0 to the largest."""
 
     least: int
     most: int
 
     @classmethod
-    def of(cls, contributions: Sequence[int]) -> _Scale:
+    def of(cls, contributions: Sequence[int]) -> _Tones:
         some = [count for count in contributions if count]
         return cls(min(some, default=0), max(some, default=0))
 
@@ -168,9 +166,9 @@ def mixed(share: float) -> str:
     return "#" + "".join(f"{round(part):02x}" for part in parts)
 
 
-def _legend(scale: _Scale) -> list[str]:
+def _legend(scale: _Tones) -> list[str]:
     """The scale, at the top right."""
-    width, steps, right = 132.0, 12, _WIDTH - _MARGIN - 10
+    width, steps, right = 132.0, 12, _RIGHT
     if not scale.most:
         return [_text("no kept event is in a match", right, 26, "quiet", "end")]
     most, least = count_words(scale.most), count_words(scale.least)
@@ -181,7 +179,7 @@ def _legend(scale: _Scale) -> list[str]:
     parts = [_text(words, left - 6, 26, "quiet", "end"), _text(most, right, 26, "quiet", "end")]
     for step in range(steps):
         x, fill = left + step * width / steps, mixed(step / (steps - 1))
-        parts.append(_tag("rect", x=x, y=17, width=width / steps + 0.5, height=11, fill=fill))
+        parts.append(element("rect", x=x, y=17, width=width / steps + 0.5, height=11, fill=fill))
     return parts
 
 
@@ -190,12 +188,14 @@ def count_words(count: int) -> str:
 
     >>> count_words(12345), count_words(3 * 10**40)
     ('12,345', '3.0·10^40')
+    >>> count_words(10**12 - 1)
+    '1.0·10^12'
     """
     if count < 10**9:
         return f"{count:,}"
     power = int(math.log10(count))
     leading = 10 ** (math.log10(count) - power)
-    return f"{leading:.1f}·10^{power}"
+    return f"{leading:.1f}·10^{power}" if leading < 9.95 else f"1.0·10^{power + 1}"
 
 
 # --- loss -------------------------------------------------------------------------------------------------------------
@@ -239,28 +239,11 @@ def _loss(found: int, exact: int, top: float) -> list[str]:
 
 
 def _bar(y: float, width: float, class_: str) -> str:
-    return _tag("rect", x=_MARGIN, y=y, width=width, height=10, rx=3, class_=class_)
-
-
-# --- elements ---------------------------------------------------------------------------------------------------------
-
-
-def _tag(tag: str, content: str = "", **attributes: object) -> str:
-    written = "".join(
-        f' {name.rstrip("_")}="{escape(_number(value) if isinstance(value, float) else str(value))}"'
-        for name, value in attributes.items()
-        if value is not None
-    )
-    return f"<{tag}{written}>{content}</{tag}>"
+    return element("rect", x=_MARGIN, y=y, width=width, height=10, rx=3, class_=class_)
 
 
 def _text(content: str, x: float, y: float, class_: str | None = None, anchor: str | None = None) -> str:
-    style = None if anchor is None else f"text-anchor:{anchor}"
-    return _tag("text", escape(content), x=float(x), y=float(y), class_=class_, style=style)
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    return text(content, x, y, class_=class_, style=None if anchor is None else f"text-anchor:{anchor}")
 
 
 __all__ = ["SummaryPicture", "count_words", "draw_summary", "loss_words"]

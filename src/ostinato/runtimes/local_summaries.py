@@ -20,7 +20,7 @@ from ostinato.predicates import types as t
 from ostinato.results.summary_answer import SummaryAnswer
 from ostinato.runtimes.local import as_table, one_array
 from ostinato.runtimes.task.summary_answers import AnswerLayout
-from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, summary_input
+from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, key_values, summary_input
 from ostinato.runtimes.task.trend_results import window_edges as times_of
 from ostinato.techniques.stream_summary.answers import Answering, KeptColumns
 from ostinato.techniques.stream_summary.keyed import KeyedSummary
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 VERSION = 1
 _MAGIC = b"OSLV"
 _HEADER = struct.Struct("<4sHHqq")  # magic, version, unused, lengths of the schema and of the keys
+NEVER_FED = _HEADER.pack(_MAGIC, VERSION, 0, 0, 0)
+"""The bytes of a summary that doesn't know the types of its columns yet."""
 _KEYS_AT_ONCE = 8192
 """Keys whose answers are made together: an answer takes much more room than a key."""
 _BEFORE_ALL = np.iinfo(np.int64).min
@@ -61,10 +63,14 @@ class LiveSummary:
         return cls(description, summary_input(description.columns, schema.names, types.__getitem__))
 
     @classmethod
-    def of_nothing(cls, description: StreamSummary) -> LiveSummary:
-        """One that was never fed; it doesn't know its types, and shows none of their values."""
+    def of_nothing(cls, description: StreamSummary, key: Any = None) -> LiveSummary:
+        """One that was never fed. It doesn't know its types, and shows none of their values but those of a key that
+        is asked for."""
         columns = description.columns
         types = dict.fromkeys((*columns.ties, *columns.keys, columns.type), t.STRING)
+        if key is not None:
+            values = zip(columns.keys, key_values(columns.keys, key), strict=True)
+            types |= {name: pa.array([value]).type for name, value in values if value is not None}
         types[columns.time] = t.INT64 if columns.counts_units else t.NTZ
         if columns.value is not None:
             types[columns.value] = t.INT64
@@ -128,9 +134,6 @@ class LiveSummary:
 
     def ask(self, key: Any) -> SummaryAnswer:
         """The answer of one key."""
-        if key is None and self.source.columns.keys:
-            hint = "ask_all() answers for all keys; key={...: None} is the key NULL"
-            raise QueryError("SUMMARY_KEY", f"there is a summary for each {', '.join(self._key_names)}", hint=hint)
         arrays = key_arrays_of(self.source, key)
         number = int(self._numbers(arrays, 1)[0])
         answers = self.keyed.ask_many([number])
@@ -170,13 +173,13 @@ class LiveSummary:
 
     def exact(self, table: pa.Table, key: Any) -> SummaryAnswer:
         """The answer over all events of a table, with room for everything. What was fed plays no part."""
-        alone = key_arrays_of(self.source, key) if self._key_names else []
+        alone = key_arrays_of(self.source, key)
         arrays = self._arrays(table)
         rows = self.source.rows(arrays, self.keyed.codes, by_key=False)
         events = rows.events
         mine = self._has_key(arrays, rows, alone)
         if self.is_shared:
-            mine |= ~self.keyed.carries_key(events.codes)
+            mine = mine & self.keyed.carries_key(events.codes) | self.keyed.is_shared(events.codes)
         answering = self.keyed.pool.answering
         inside = np.flatnonzero(mine & (events.codes < len(answering.summary.automaton.types)))
         valid = np.ones(len(events), np.bool_) if events.valid is None else events.valid
@@ -187,7 +190,7 @@ class LiveSummary:
             seen=np.array([len(seen)], np.int64),
             now=events.time[seen[-1:]] if len(seen) else np.zeros(1, np.int64),
             started=np.array([len(seen) > 0]),
-            number=np.searchsorted(seen, inside).astype(np.int64),
+            number=inside if self.is_shared else np.searchsorted(seen, inside).astype(np.int64),
             time=events.time[inside],
             code=events.codes[inside],
             value=values[inside],
@@ -218,13 +221,15 @@ class LiveSummary:
         return b"".join((header, schema, packed, self.keyed.to_bytes()))
 
     @classmethod
-    def from_bytes(cls, description: StreamSummary, data: bytes) -> LiveSummary:
-        """Reads `to_bytes`. Raises SUMMARY_STATE where the bytes are cut, or of another query."""
+    def from_bytes(cls, description: StreamSummary, data: bytes) -> LiveSummary | None:
+        """Reads `to_bytes`; None for `NEVER_FED`. Raises SUMMARY_STATE where the bytes are cut, or of another query."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise MatchError("SUMMARY_STATE", "these bytes are no summary that was fed")
         _, version, _, schema_length, keys_length = _HEADER.unpack_from(data)
         if version != VERSION:
             raise MatchError("SUMMARY_STATE", f"a summary of version {version}, where version {VERSION} is read")
+        if data == NEVER_FED:
+            return None
         schema_end = _HEADER.size + schema_length
         try:
             schema = pa.ipc.read_schema(pa.py_buffer(data[_HEADER.size : schema_end]))

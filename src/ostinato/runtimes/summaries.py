@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
@@ -75,7 +75,7 @@ class StreamSummary:
     def ask(self, key: Any = None) -> SummaryAnswer:
         """The answer as of the last event of a key: a value, a tuple of them, or a dict by column. A key without events
         has an empty answer. Matches without an event of `keyed_types` belong to no key: `ask_shared`."""
-        return self._asked().ask(key)
+        return self._asked(key).ask(key)
 
     def ask_shared(self) -> SummaryAnswer:
         """With `keyed_types`, the answer over matches that have no event with a key."""
@@ -94,7 +94,9 @@ class StreamSummary:
 
     def to_bytes(self) -> bytes:
         """All that was fed, for `restore`."""
-        return self._asked().to_bytes()
+        from ostinato.runtimes.local_summaries import NEVER_FED
+
+        return NEVER_FED if self._live.summary is None else self._live.summary.to_bytes()
 
     def restore(self, data: bytes) -> StreamSummary:
         """Goes on from the bytes of an equal summary, in place of what was fed here. Returns the summary itself."""
@@ -103,10 +105,10 @@ class StreamSummary:
         self._live.summary = LiveSummary.from_bytes(self, data)
         return self
 
-    def _asked(self) -> LiveSummary:
+    def _asked(self, key: Any = None) -> LiveSummary:
         from ostinato.runtimes.local_summaries import LiveSummary
 
-        return self._live.summary or LiveSummary.of_nothing(self)
+        return LiveSummary.of_nothing(self, key) if self._live.summary is None else self._live.summary
 
     # --- Spark ---
 
@@ -171,7 +173,11 @@ def summary(
     every = None if tick is None else _tick(tick, window)
     kind, value = _aggregate(aggregate)
     keys, ordered = _names("partition_by", partition_by), _names("order_by", order_by)
+    _check(isinstance(expression, str), f"the expression is a text, not {expression!r}")
     _check(isinstance(type, str) and bool(ordered), "type= is a column, order_by= a column or several")
+    _check(
+        keyed_types is None or len(keyed_types) > 0, "keyed_types names no type: leave it out where all have the key"
+    )
     _check_numbers(numbers, size=size, half_life=half_life, seed=seed, buckets=buckets)
     query = SummaryQuery(
         expression=expression,
@@ -181,7 +187,7 @@ def summary(
         selection=_member("selection", selection, Selection),
         strategy=_member("strategy", strategy, Strategy),
         types=_names("types", types),
-        probabilities=None if probabilities is None else tuple(probabilities.items()),
+        probabilities=None if probabilities is None else _probabilities(probabilities),
         tick_us=every,
         unknown_types=_member("unknown_types", unknown_types, UnknownTypes),
         partition_by=keys,
@@ -207,9 +213,8 @@ class _Length:
 def _length(name: str, written: Any, code: str) -> _Length:
     if isinstance(written, timedelta):
         return _Length(written // _MICROSECOND, False)
-    if isinstance(written, int | float) and not isinstance(written, bool):
-        if name == "tick" or _is_whole(written):
-            return _Length(written, True)
+    if _is_whole(written) or (name == "tick" and _is_number(written)):
+        return _Length(written, True)
     length = parse_interval(written) if isinstance(written, str) else None
     if length is None:
         hint = f'{name}="10 minutes", or a number where times are whole numbers'
@@ -237,7 +242,18 @@ def _aggregate(written: str) -> tuple[SummaryAggregate, str | None]:
     raise QueryError("SUMMARY_AGGREGATE", f"a summary can't answer {written!r}", hint=hint)
 
 
+def _probabilities(written: Any) -> tuple[tuple[str, float], ...]:
+    """By type, in the order of the names: which came first means nothing."""
+    is_mapping = isinstance(written, Mapping)
+    if not is_mapping or not all(isinstance(name, str) and _is_number(share) for name, share in written.items()):
+        hint = 'probabilities={"A": 0.7, "B": 0.3}'
+        raise QueryError("SUMMARY_PROBABILITIES", f"a type has a number as probability, not {written!r}", hint=hint)
+    return tuple(sorted((name, float(share)) for name, share in written.items()))
+
+
 def _names(argument: str, written: str | Sequence[str]) -> tuple[str, ...]:
+    is_several = isinstance(written, Iterable) and not isinstance(written, str)
+    _check(isinstance(written, str) or is_several, f"{argument} takes names, not {written!r}")
     names = (written,) if isinstance(written, str) else tuple(written)
     _check(all(isinstance(name, str) for name in names), f"{argument} takes names, not {written!r}")
     _check(len(set(names)) == len(names), f"{argument} names one twice: {', '.join(map(str, names))}")
@@ -258,6 +274,10 @@ def _member(argument: str, written: Any, kind: type[E]) -> E:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_numbers(numbers: Any, **whole: Any) -> None:

@@ -12,11 +12,13 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a matcher did: events read, partial matches looked at, conditions asked."""
+    """What a matcher did: events read, partial matches looked at, conditions asked, partial matches made."""
 
     events: int
     visits: int
     checks: int
+    births: int = 0
+    """Refused ones too: what they would be has to be worked out first."""
 
 
 class Clock(Protocol):
@@ -51,12 +53,14 @@ class VirtualClock:
     ns_per_event: int = 30
     ns_per_visit: int = 5
     ns_per_check: int = 10
+    ns_per_birth: int = 0
 
     def now_ns(self) -> int:
         return 0
 
     def spent_ns(self, began_ns: int, work: Work) -> int:
-        return self.ns_per_event * work.events + self.ns_per_visit * work.visits + self.ns_per_check * work.checks
+        looked = self.ns_per_visit * work.visits + self.ns_per_check * work.checks
+        return self.ns_per_event * work.events + looked + self.ns_per_birth * work.births
 
     def to_values(self) -> dict[str, int]:
         """The arguments that make the same clock again."""

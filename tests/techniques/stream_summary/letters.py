@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostinato.query.event_query import Selection
-from ostinato.techniques.stream_summary.expression import Automaton, compile_expression
+from ostinato.techniques.stream_summary.automaton import Automaton, compile_expression
 from ostinato.techniques.stream_summary.program import count_program, sum_program
 from ostinato.techniques.stream_summary.state import SummaryState
 from ostinato.techniques.stream_summary.state_counters import StateCounters

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError, Span
-from ostinato.techniques.stream_summary.expression import Letter, compile_expression, parse
+from ostinato.techniques.stream_summary.automaton import compile_expression
+from ostinato.techniques.stream_summary.expression import Letter, parse
 
 
 def dump(expression: str, *declared: str) -> list[str]:

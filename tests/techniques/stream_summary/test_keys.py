@@ -11,7 +11,7 @@ from tests.laws.summary_strategies import columns, expressions, queries, streams
 from ostinato.errors import MatchError
 from ostinato.query.summary_query import Strategy, SummaryQuery
 from ostinato.reference import summaries as oracle
-from ostinato.techniques.stream_summary.expression import compile_expression, with_one_of
+from ostinato.techniques.stream_summary.automaton import compile_expression, with_one_of
 from ostinato.techniques.stream_summary.keyed import KeyedSummary
 from ostinato.techniques.stream_summary.pool import SummaryPool
 from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents

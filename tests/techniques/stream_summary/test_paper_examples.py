@@ -8,8 +8,8 @@ from tests.techniques.stream_summary.letters import after, counters, numbers
 
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
+from ostinato.techniques.stream_summary.automaton import compile_expression
 from ostinato.techniques.stream_summary.benefit import growth
-from ostinato.techniques.stream_summary.expression import compile_expression
 from ostinato.techniques.stream_summary.program import count_program
 from ostinato.techniques.stream_summary.summary import Summary
 

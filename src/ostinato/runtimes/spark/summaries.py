@@ -48,11 +48,9 @@ def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFram
     shipped = (*source.needed, *(() if moments.column is None else (moments.column,)))
     names = tuple(dict.fromkeys(shipped))
     fields = answer_fields(layout, df)
-    output = pa.schema([*(part.with_name(_stored(i)) for i, part in enumerate(layout.schema)), (ERROR, pa.string())])
-    stored = [s.StructField(_stored(i), part.dataType) for i, part in enumerate(fields)]
-    schema = s.StructType([*stored, s.StructField(ERROR, s.StringType())])
-    rows = _together(df, summary, source, names).mapInArrow(SummaryTask(layout, moments, names, output), schema)
-    return rows.where(RAISES).select(*(F.col(_stored(i)).alias(part.name) for i, part in enumerate(fields)))
+    task = SummaryTask(layout, moments, names, stored_columns(layout).append(pa.field(ERROR, pa.string())))
+    schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
+    return named_answers(_together(df, summary, source, names).mapInArrow(task, schema).where(RAISES), fields)
 
 
 def spark_input(summary: StreamSummary, df: DataFrame, settings: t.Settings) -> SummaryInput:
@@ -77,13 +75,31 @@ def answer_fields(layout: AnswerLayout, df: DataFrame) -> list[s.StructField]:
     return [s.StructField(part.name, kinds.get(part.name) or spark_type(part.type)) for part in layout.schema]
 
 
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def travels(place: int) -> str:
+    """Columns travel under names of our own: mapInArrow can't take names with dots."""
+    return f"{PREFIX}c{place}"
+
+
 def _stored(place: int) -> str:
     return f"{PREFIX}o{place}"
 
 
-def _travels(place: int) -> str:
-    """Columns travel under names of our own: mapInArrow can't take names with dots."""
-    return f"{PREFIX}c{place}"
+def stored_columns(layout: AnswerLayout) -> pa.Schema:
+    """Answers as they leave a task: under names of our own, too."""
+    return pa.schema([part.with_name(_stored(place)) for place, part in enumerate(layout.schema)])
+
+
+def stored_schema(fields: Sequence[s.StructField], *more: s.StructField) -> s.StructType:
+    """The same as Spark has it."""
+    return s.StructType([*(s.StructField(_stored(at), part.dataType) for at, part in enumerate(fields)), *more])
+
+
+def named_answers(answers: DataFrame, fields: Sequence[s.StructField]) -> DataFrame:
+    """Answers under the names that users know."""
+    return answers.select(*(F.col(_stored(at)).alias(part.name) for at, part in enumerate(fields)))
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -91,19 +107,21 @@ def _travels(place: int) -> str:
 
 def _together(df: DataFrame, summary: StreamSummary, source: SummaryInput, names: Sequence[str]) -> DataFrame:
     """What travels, with the rows of a key in one task."""
-    rows = df.selectExpr(*(f"{quote(name)} AS {_travels(i)}" for i, name in enumerate(names)))
+    rows = df.selectExpr(*(f"{quote(name)} AS {travels(i)}" for i, name in enumerate(names)))
     keys = source.columns.keys
     if keys and summary.query.keyed_types is None:
-        return rows.repartition(*(_hashed(df, name, _travels(names.index(name))) for name in keys))
+        kinds = {field.name: field.dataType for field in df.schema.fields}
+        return rows.repartition(*(hashed_key(travels(names.index(name)), kinds[name]) for name in keys))
     # A row without a time takes part in nothing, but lets a task run: no rows at all have an answer, too.
     nothing = (F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
     return rows.unionAll(df.sparkSession.range(1).select(*nothing)).repartition(1)
 
 
-def _hashed(df: DataFrame, name: str, travels: str) -> SparkColumn:
-    if isinstance(df.schema[name].dataType, s.FloatType | s.DoubleType):
-        return F.expr(f"{travels} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
-    return F.col(travels)
+def hashed_key(column: str, kind: s.DataType) -> SparkColumn:
+    """What to hash of a key."""
+    if isinstance(kind, s.FloatType | s.DoubleType):
+        return F.expr(f"{column} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
+    return F.col(column)
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------
@@ -174,4 +192,4 @@ class SummaryTask:
             yield failure(error, self.output)
 
 
-__all__ = ["SummaryTask", "answer_fields", "run_batch", "spark_input"]
+__all__ = ["SummaryTask", "answer_fields", "hashed_key", "named_answers", "run_batch", "spark_input", "stored_schema"]

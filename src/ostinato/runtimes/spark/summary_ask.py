@@ -23,10 +23,10 @@ from ostinato.runtimes.spark.stream_buckets import rows_or_error
 from ostinato.runtimes.spark.stream_checkpoint import Checkpoint, check_session, open_checkpoint
 from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.runtimes.spark.streaming import bucket_of
-from ostinato.runtimes.spark.summaries import answer_fields
+from ostinato.runtimes.spark.summaries import answer_fields, hashed_key, named_answers, stored_schema
 from ostinato.runtimes.spark.summary_processor import NUMBER, PAGE
 from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
-from ostinato.runtimes.spark.summary_streaming import hashed_key, named_answers, stored_schema, summary_task
+from ostinato.runtimes.spark.summary_streaming import summary_task
 
 ATTEMPTS = 5
 """One read in 25 fails when a stream cleans up files underneath; each attempt starts from the latest micro-batch."""
@@ -90,12 +90,6 @@ def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -
 
     opened, definition = _opened(spark, checkpoint, operator)
     source = definition.source()
-    if key is None and source.columns.keys:
-        raise QueryError(
-            "SUMMARY_KEY",
-            f"there is a summary for each {', '.join(source.columns.keys)}",
-            hint="ost.ask_all answers for all keys; key={...: None} is the key NULL",
-        )
     arrays = key_arrays_of(source, key)
     bucket, key_hash = _place_of(spark, definition, arrays)
     pages = opened.pages().where((F.col(BUCKET) == bucket) & F.col(NUMBER).isin(possible_pages(key_hash)))

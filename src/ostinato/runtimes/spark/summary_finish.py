@@ -17,10 +17,10 @@ from ostinato.runtimes.spark.stream_buckets import HEADER, rows_or_error
 from ostinato.runtimes.spark.stream_checkpoint import Checkpoint
 from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.runtimes.spark.stream_processor import WAITING
-from ostinato.runtimes.spark.summaries import answer_fields
+from ostinato.runtimes.spark.summaries import answer_fields, named_answers, stored_schema
 from ostinato.runtimes.spark.summary_processor import NUMBER, PAGE, PAGES
 from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
-from ostinato.runtimes.spark.summary_streaming import named_answers, stored_schema, summary_task
+from ostinato.runtimes.spark.summary_streaming import summary_task
 
 
 def finished_summary(definition: SummaryStreamDefinition, opened: Checkpoint) -> DataFrame:

@@ -7,7 +7,6 @@ the keys that had events in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,12 +18,19 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.language.render import quote
-from ostinato.planning.plan import PREFIX
 from ostinato.runtimes.spark.query import refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.runtimes.spark.streaming import through_buckets
-from ostinato.runtimes.spark.summaries import answer_fields, spark_input
+from ostinato.runtimes.spark.summaries import (
+    answer_fields,
+    hashed_key,
+    named_answers,
+    spark_input,
+    stored_columns,
+    stored_schema,
+    travels,
+)
 from ostinato.runtimes.spark.summary_processor import SummaryProcessor
 from ostinato.runtimes.spark.summary_stream_task import KEY_HASH, TRIGGER, SummaryStreamDefinition, SummaryStreamTask
 
@@ -97,41 +103,23 @@ def summary_task(definition: SummaryStreamDefinition) -> SummaryStreamTask:
         ours.append(pa.field(TRIGGER, pa.bool_()))
     types = definition.spark_types
     columns = [pa.field(name, definition.arrow(types[name], name)) for name in source.needed]
-    output = [part.with_name(_stored(at)) for at, part in enumerate(definition.layout().schema)]
     return SummaryStreamTask(
         query=definition.query,
         source=source,
         form=definition.form,
         shipped=pa.schema([*columns, *ours]),
-        output=pa.schema(output),
+        output=stored_columns(definition.layout()),
         fingerprint=definition.fingerprint,
         definition=definition.to_json(),
     )
-
-
-# --- answers ----------------------------------------------------------------------------------------------------------
-
-
-def stored_schema(fields: Sequence[s.StructField], *more: s.StructField) -> s.StructType:
-    """Answers come back under names of our own, too."""
-    return s.StructType([*(s.StructField(_stored(at), part.dataType) for at, part in enumerate(fields)), *more])
-
-
-def named_answers(answers: DataFrame, fields: Sequence[s.StructField]) -> DataFrame:
-    """Answers under the names that users know."""
-    return answers.select(*(F.col(_stored(at)).alias(part.name) for at, part in enumerate(fields)))
-
-
-def _stored(at: int) -> str:
-    return f"{PREFIX}o{at}"
 
 
 # --- columns that travel ----------------------------------------------------------------------------------------------
 
 
 def _shipped(definition: SummaryStreamDefinition, df: DataFrame) -> DataFrame:
-    """What travels, and nothing else, under names of our own: mapInArrow can't take names with dots."""
-    columns = [F.col(quote(name)).alias(_travels(at)) for at, name in enumerate(definition.spark_types)]
+    """What travels, and nothing else."""
+    columns = [F.col(quote(name)).alias(travels(at)) for at, name in enumerate(definition.spark_types)]
     if definition.columns.keys:
         keys = (hashed_key(quote(name), definition.spark_types[name]) for name in definition.columns.keys)
         columns.append(F.xxhash64(*keys).alias(KEY_HASH))
@@ -142,16 +130,5 @@ def _shipped(definition: SummaryStreamDefinition, df: DataFrame) -> DataFrame:
 
 def _hashed_keys(definition: SummaryStreamDefinition) -> list[SparkColumn]:
     """What to hash of the keys that travel."""
-    places = {name: _travels(at) for at, name in enumerate(definition.spark_types)}
+    places = {name: travels(at) for at, name in enumerate(definition.spark_types)}
     return [hashed_key(places[name], definition.spark_types[name]) for name in definition.columns.keys]
-
-
-def hashed_key(column: str, kind: s.DataType) -> SparkColumn:
-    """What to hash of a key."""
-    if isinstance(kind, s.FloatType | s.DoubleType):
-        return F.expr(f"{column} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
-    return F.col(column)
-
-
-def _travels(at: int) -> str:
-    return f"{PREFIX}c{at}"

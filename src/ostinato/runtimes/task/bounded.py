@@ -103,9 +103,9 @@ class SharedFound:
 NOTHING_SHARED = SharedFound({}, None)
 
 
-def find_shared_matches(plan: SharedPlan, scene: Scene) -> SharedFound:
-    """All events of a stream at once."""
-    arrival = arrive(scene)
+def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> SharedFound:
+    """All events of a stream at once; `keys` are the columns that tell its sequences apart."""
+    arrival = arrive(scene, keys)
     step = plan.engine().advance(arrival.plan_events(numbering_of(scene.events)), None, finished=True)
     matches = {query: arrival.matches(found) for query, found in zip(plan.queries, step.matches, strict=True)}
     return SharedFound(matches, step.report if plan.bounds is not None else None)

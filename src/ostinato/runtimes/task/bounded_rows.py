@@ -6,11 +6,14 @@ the matcher as `EventMatches` over the scene's rows, in the order in which the e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.events.ordering import OrderKey, sortable
 from ostinato.matching.event_matches import EventMatches
 from ostinato.matching.event_program import Events
 from ostinato.matching.event_scopes import Ranges
@@ -127,14 +130,27 @@ class Arrival:
         )
 
 
-def arrive(scene: Scene, kept: int = 0) -> Arrival:
-    """By time, then as the scene has them; the first `kept` rows of its batch came before, in their own order."""
-    events = scene.events
-    if not kept:
-        return Arrival(scene, np.argsort(events.time, kind="stable"), 0)
-    new = scene.sequences.rows >= kept
-    rows = np.lexsort((np.where(new, 0, scene.sequences.rows), np.where(new, events.time, 0), new))
-    return Arrival(scene, rows, int(len(rows) - new.sum()))
+def arrive(scene: Scene, keys: Sequence[str], kept: int = 0) -> Arrival:
+    """By time, then by the values of `keys`, which tell sequences apart: nothing hangs on how a stream was cut.
+
+    The first `kept` rows of the scene's batch came before, in their own order.
+    """
+    events, batch_row = scene.events, scene.sequences.rows
+    new = batch_row >= kept
+    sequence = np.repeat(_sequence_ranks(scene, keys), np.diff(events.starts))
+    order = np.lexsort((np.where(new, sequence, batch_row), np.where(new, events.time, 0), new))
+    return Arrival(scene, order, int(len(order) - new.sum()))
+
+
+def _sequence_ranks(scene: Scene, keys: Sequence[str]) -> Rows:
+    """For each sequence its place in the order of the keys' values."""
+    firsts = pa.array(scene.sequences.rows[scene.events.starts[:-1]])
+    columns = [scene.batch.arrays[name].take(firsts) for name in keys]
+    sorted_by = [column for key in columns for column in sortable(OrderKey(key))]
+    ranks = np.zeros(len(firsts), np.int64)
+    if sorted_by:
+        ranks[np.lexsort(sorted_by[::-1])] = np.arange(len(firsts))
+    return ranks
 
 
 def _time_ranks(events: Events) -> Rows:

@@ -81,7 +81,7 @@ class SharedStreamWorker:
         options: TrendOptions = TrendOptions(),
     ) -> None:
         (stream,) = typed.plan.streams
-        self.group_by, self.time = stream.group_by, stream.time
+        self.group_by, self.keys, self.time = stream.group_by, stream.keys, stream.time
         self.shipped = shipped
         self.conditions = tuple(conditions)
         self.shared = shared
@@ -132,7 +132,7 @@ class SharedStreamWorker:
         assert rows is not None
         scene = self.worker.scene(self._batch(rows), 0)
         numbering = self._numbering(scene, before)
-        arrival = arrive(scene, before.count)
+        arrival = arrive(scene, self.keys, before.count)
         step = self.engine.advance(arrival.plan_events(numbering), before.engine, finished=finished)
         columns: list[list[pa.Array] | None] = []
         for query, found in zip(self.shared.queries, step.matches, strict=True):

@@ -21,12 +21,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import QueryError
 from ostinato.planning.event_types import number_type
 from ostinato.predicates import types as t
 from ostinato.query.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.results import trend_numbers as tn
-from ostinato.results.summary_answer import AskedSummary, KeptEvent, SummaryAnswer
+from ostinato.results.summary_answer import AskedSummary, KeptEvent, SummaryAnswer, number_column
 from ostinato.results.trend_numbers import NumberForm
 from ostinato.runtimes.task.summary_rows import SummaryInput
 from ostinato.runtimes.task.trend_results import window_edges as times_of
@@ -35,7 +35,6 @@ from ostinato.techniques.stream_summary.answers import Answering, Answers, Integ
 ASKED_AT, VALUE, COUNT, SEEN, KEPT = "asked_at", "value", "count", "seen", "kept"
 _EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Decimals are rounded to 28 digits otherwise."""
-_TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +107,7 @@ class AnswerLayout:
         }
 
     def _counts(self, counts: Integers) -> pa.Array:
-        return self._exact(counts, None, 0, is_count=True)
-
-    def _exact(
-        self, numbers: Any, present: NDArray[np.bool_] | None, scale: int, *, is_count: bool = False
-    ) -> pa.Array:
-        try:
-            return tn.exact_column(
-                numbers, present, self.form, lambda row: "the summary", scale=scale, is_count=is_count
-            )
-        except MatchError as error:
-            raise MatchError(error.code, error.message, hint=_TOO_LARGE_HINT) from None
+        return number_column(counts, self.form, is_count=True)
 
     def _value_column(self, answering: Answering, answers: Answers) -> pa.Array:
         if self.query.aggregate is SummaryAggregate.COUNT:
@@ -126,7 +115,8 @@ class AnswerLayout:
         values = answering.values(answers, self.source.scale)
         present = np.array([value is not None for value in values], np.bool_)
         if self.query.aggregate is SummaryAggregate.SUM and not self.source.float_values:
-            return self._exact(np.array([value or 0 for value in values], object), present, self.source.scale)
+            numbers = np.array([value or 0 for value in values], object)
+            return number_column(numbers, self.form, present, scale=self.source.scale)
         if self.query.aggregate is SummaryAggregate.SUM and self.form is NumberForm.LOG10:
             sizes = tn.approximate_of(np.array([value or 0.0 for value in values], np.float64))
             return tn.approximate_column(sizes, present, self.form, lambda row: "the summary")

@@ -93,9 +93,15 @@ class SummaryBatch:
         if moments.column is None:
             last = rows.events.time[rows.key_at()[1:] - 1] if not self.is_shared else np.zeros(0, np.int64)
             return _Asks(np.arange(count), last)
-        triggers = np.asarray(arrays[moments.column].fill_null(False))[rows.rows]
+        triggers = self._triggers(arrays, rows)
         pairs = np.unique(np.stack((rows.key[triggers], rows.events.time[triggers])), axis=1)
         return _Asks(pairs[0], pairs[1])
+
+    def _triggers(self, arrays: Mapping[str, pa.Array], rows: SummaryRows) -> NDArray[np.bool_]:
+        """Which events ask."""
+        if self.moments.column is None:
+            return np.zeros(len(rows.rows), np.bool_)
+        return np.asarray(arrays[self.moments.column].fill_null(False), np.bool_)[rows.rows]
 
     def _columns(self, pool: AnsweringPool, keys: Sequence[pa.Array], asked: Ints, time: Ints | None) -> Columns:
         chosen = pa.array(asked)
@@ -113,22 +119,23 @@ class SummaryBatch:
     # --- where events belong to every key ---
 
     def _of_shared(self, arrays: Mapping[str, pa.Array]) -> Iterator[Columns]:
-        """All keys in one order of time."""
+        """All keys in one order of time. A row that asks and belongs to every key asks all of them."""
         keyed = KeyedSummary(self.layout.query, float_values=self.source.float_values)
         rows = self.source.rows(arrays, keyed.codes, by_key=False)
         keys = self.source.key_arrays(arrays, rows)
         asks, events = self._asks(arrays, rows), rows.events
         moments = [None] if self.moments == Moments() else np.unique(asks.time).tolist()
+        # A key column of an event without a key may hold anything: that is no key.
+        known = np.unique(rows.key[keyed.carries_key(events.codes)])
+        ask_all = {None, *events.time[self._triggers(arrays, rows) & keyed.is_shared(events.codes)].tolist()}
         done = 0
         for moment in moments:
             end = len(events) if moment is None else int(np.searchsorted(events.time, moment, side="right"))
-            keyed.advance(rows.key[done:end].tolist(), _part(events, np.arange(done, end)))
+            keyed.advance(rows.key[done:end].tolist(), events.taken(slice(done, end)))
             done = end
-            asked = asks.key if moment is None else asks.key[asks.time == moment]
-            # A key column of an event without a key may hold anything: that is no key.
-            known = np.array([key for key in asked.tolist() if key in keyed.pool], np.int64)
-            if len(known):
-                yield self._columns(keyed.pool, keys, known, None if moment is None else np.full(len(known), moment))
+            asked = known if moment in ask_all else np.intersect1d(known, asks.key[asks.time == moment])
+            if len(asked):
+                yield self._columns(keyed.pool, keys, asked, None if moment is None else np.full(len(asked), moment))
 
 
 class _Keys:
@@ -148,7 +155,7 @@ class _Keys:
         self.taken[at] = until
         counts = until - first
         rows = np.repeat(first - np.append(0, np.cumsum(counts)[:-1]), counts) + np.arange(counts.sum())
-        self.pool.advance(np.repeat(asked.key, counts).tolist(), _part(self.events, rows))
+        self.pool.advance(np.repeat(asked.key, counts).tolist(), self.events.taken(rows))
 
 
 def _first_after(time: Ints, low: Ints, high: Ints, moment: Ints) -> Ints:
@@ -161,10 +168,3 @@ def _first_after(time: Ints, low: Ints, high: Ints, moment: Ints) -> Ints:
         low = np.where(before, middle + 1, low)
         high = np.where(is_open & ~before, middle, high)
     return low
-
-
-def _part(events: SummaryEvents, rows: Ints) -> SummaryEvents:
-    values = None if events.values is None else events.values[rows]
-    return SummaryEvents(
-        events.time[rows], events.codes[rows], values, None if events.valid is None else events.valid[rows]
-    )

@@ -225,20 +225,29 @@ def _check_value(source: SummaryInput) -> None:
 def key_arrays_of(source: SummaryInput, key: Any) -> list[pa.Array]:
     """A key as a user writes it (a value, a tuple of them, or a mapping by column) as arrays of length 1.
 
-    Raises SUMMARY_KEY where it doesn't fit the key columns.
+    Raises SUMMARY_KEY where it is missing, or doesn't fit the key columns.
     """
     names = source.columns.keys
+    values = key_values(names, key)
+    try:
+        return [pa.array([value], source.type_of(name)) for name, value in zip(names, values, strict=True)]
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        message = f"the key {key!r} doesn't fit the types of {', '.join(names)}: {error}"
+        raise QueryError("SUMMARY_KEY", message) from None
+
+
+def key_values(names: Sequence[str], key: Any) -> list[Any]:
+    """The values of a key as a user writes it, in the order of the key columns."""
     columns = ", ".join(names) or "no key columns"
+    if key is None and names:
+        hint = "ask_all answers for all keys; key={...: None} is the key NULL"
+        raise QueryError("SUMMARY_KEY", f"there is a summary for each {columns}", hint=hint)
     if isinstance(key, Mapping):
         by_name = {str(name).lower(): value for name, value in key.items()}
         if by_name.keys() != {name.lower() for name in names}:
             raise QueryError("SUMMARY_KEY", f"a key has a value for each of {columns}, this one is {dict(key)!r}")
-        values = [by_name[name.lower()] for name in names]
-    else:
-        values = list(key) if isinstance(key, tuple | list) else [key] if names else []
-        if len(values) != len(names) or (not names and key is not None):
-            raise QueryError("SUMMARY_KEY", f"the summary is kept by {columns}, which {key!r} doesn't fit")
-    try:
-        return [pa.array([value], source.type_of(name)) for name, value in zip(names, values, strict=True)]
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        raise QueryError("SUMMARY_KEY", f"the key {key!r} doesn't fit the types of {columns}: {error}") from None
+        return [by_name[name.lower()] for name in names]
+    values = list(key) if isinstance(key, tuple | list) else [key] if names else []
+    if len(values) != len(names) or (not names and key is not None):
+        raise QueryError("SUMMARY_KEY", f"the summary is kept by {columns}, which {key!r} doesn't fit")
+    return values

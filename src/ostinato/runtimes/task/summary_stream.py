@@ -32,8 +32,9 @@ from ostinato.runtimes.task.summary_pages import (
 from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows
 from ostinato.techniques.stream_summary.answers import Answering, Answers
 from ostinato.techniques.stream_summary.many_answers import AnsweringPool
+from ostinato.techniques.stream_summary.pool import PooledSummaries
 from ostinato.techniques.stream_summary.state import VERSION
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.techniques.stream_summary.summary import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,30 +87,6 @@ class _Moved:
     pages: dict[int, bytes | None]
 
 
-class PagedPool(AnsweringPool):
-    """The summaries of a table of keys, by their places in it."""
-
-    def __init__(self, summary: Summary, table: KeyTable) -> None:
-        super().__init__(summary)
-        edge = self._integers.shape[1]
-        self._integers = np.concatenate((self._integers, table.summaries[:, :edge]))
-        self._numbers = np.concatenate((self._numbers, table.summaries[:, edge:].view(np.float64)))
-        self._slots = {place: place + 1 for place in range(len(table))}
-        self._wide = {place: summary.state_from_bytes(state) for place, state in enumerate(table.wide) if state}
-
-    def table_rows(self) -> tuple[Ints, tuple[bytes | None, ...]]:
-        """Summaries and wide ones of all keys, as a table has them."""
-        rows = np.concatenate((self._integers[1:], self._numbers[1:].view(np.int64)), axis=1)
-        wide = [self._wide[place].to_bytes() if place in self._wide else None for place in range(len(self))]
-        return rows, tuple(wide)
-
-    @staticmethod
-    def fresh_row(summary: Summary) -> Ints:
-        """A new summary, as a table has it."""
-        pool = AnsweringPool(summary)
-        return np.concatenate((pool._integers[0], pool._numbers[0].view(np.int64)))
-
-
 class SummaryStreamWorker:
     """One query over buckets of keys; holds nothing between steps.
 
@@ -127,7 +104,7 @@ class SummaryStreamWorker:
         self.gate = Gate(source.columns.time)
         self.fingerprint = hashlib.sha256(repr((query, source, VERSION)).encode()).hexdigest()
         self.answering = Answering(self.summary)
-        self._fresh = PagedPool.fresh_row(self.summary)
+        self._fresh = AnsweringPool(self.summary).fresh_row
 
     @property
     def width(self) -> int:
@@ -174,12 +151,20 @@ class SummaryStreamWorker:
         rows = self.source.rows(arrays, self.summary.codes)
         read = _Measured(read_page)
         opened = open_pages(self._asked_for(arrays, rows), before.keys, before.pages, read)
-        pool = PagedPool(self.summary, opened.table)
+        pool = self.pool_of(opened.table)
         asked = tuple(self._answered(pool, opened, arrays, rows))
-        pages = opened.written(*pool.table_rows())
+        stored = pool.dump()
+        pages = opened.written(stored.rows, tuple(stored.wide.get(place) for place in stored.keys))
         written = sum(len(page) for page in pages.values() if page is not None)
         totals = _Totals(opened.keys, opened.pages, before.page_bytes - read.bytes + written)
         return _Moved(asked, totals, pages)
+
+    def pool_of(self, table: KeyTable) -> AnsweringPool:
+        """The summaries of a table of keys, by their places in it."""
+        pool = AnsweringPool(self.summary)
+        wide = {place: state for place, state in enumerate(table.wide) if state is not None}
+        pool.load(PooledSummaries(range(len(table)), table.summaries, wide))
+        return pool
 
     def _asked_for(self, arrays: dict[str, pa.Array], rows: SummaryRows) -> KeyTable:
         """The keys of the rows, each with a new summary, for those that have none yet."""
@@ -191,7 +176,7 @@ class SummaryStreamWorker:
         return KeyTable(keys, hashes, np.tile(self._fresh, (count, 1)), (None,) * count)
 
     def _answered(
-        self, pool: PagedPool, opened: OpenedPages, arrays: dict[str, pa.Array], rows: SummaryRows
+        self, pool: AnsweringPool, opened: OpenedPages, arrays: dict[str, pa.Array], rows: SummaryRows
     ) -> Iterator[Asked]:
         """Lets the events come, and stops to ask."""
         place, events = opened.place[rows.key], rows.events
@@ -202,7 +187,7 @@ class SummaryStreamWorker:
             return
         marked = arrays[self.trigger].to_numpy(zero_copy_only=False)[rows.rows].astype(np.bool_)
         for part in _rounds(rows.key, events.time, marked):
-            pool.advance(place[part.events].tolist(), _taken(events, part.events))
+            pool.advance(place[part.events].tolist(), events.taken(part.events))
             if len(part.asking):
                 chosen = place[part.asking]
                 yield _asked(opened, chosen, events.time[part.asking], pool.ask_many(chosen.tolist()))
@@ -211,14 +196,14 @@ class SummaryStreamWorker:
 
     def all_answers(self, table: KeyTable) -> Asked:
         """What the summaries of a table answer, each as of its last event."""
-        answers = PagedPool(self.summary, table).ask_many(range(len(table)))
+        answers = self.pool_of(table).ask_many(range(len(table)))
         return Asked(table.keys, answers.kept.now, answers)
 
     def answers_of(self, key: Sequence[pa.Array], tables: Sequence[KeyTable]) -> Answers:
         """The answer of one key, which may be in one of the tables; an empty one where it is in none."""
         fresh = KeyTable(tuple(key), np.zeros(1, np.int64), self._fresh[None, :], (None,))
         table, place = merged_tables(tables, fresh)
-        return PagedPool(self.summary, table).ask_many(place.tolist())
+        return self.pool_of(table).ask_many(place.tolist())
 
 
 def _asked(opened: OpenedPages, places: Ints, asked_at_us: Ints, answers: Answers) -> Asked:
@@ -253,15 +238,6 @@ def _rounds(key: Ints, time: Ints, marked: NDArray[np.bool_]) -> Iterator[_Round
         yield _Round(order[edges[turn] : edges[turn + 1]], starts[asking[turns[turn] : turns[turn + 1]]])
 
 
-def _taken(events: SummaryEvents, rows: Ints) -> SummaryEvents:
-    return SummaryEvents(
-        events.time[rows],
-        events.codes[rows],
-        None if events.values is None else events.values[rows],
-        None if events.valid is None else events.valid[rows],
-    )
-
-
 class _Measured:
     """Reads pages and adds up their bytes."""
 
@@ -280,4 +256,4 @@ def _header(totals: _Totals, known_until: int, fingerprint: str) -> bytes:
     return stamped(batch, known_until, fingerprint)
 
 
-__all__ = ["Asked", "PagedPool", "SummaryStep", "SummaryStreamWorker"]
+__all__ = ["Asked", "SummaryStep", "SummaryStreamWorker"]

@@ -222,7 +222,7 @@ class TrendWorker:
         if plan is None:
             return NOTHING_SHARED
         try:
-            return find_shared_matches(plan, scene)
+            return find_shared_matches(plan, scene, self.plan.streams[stream].keys)
         except MatchError as error:
             # Sharing was our choice, and the enumerator, which makes only what completes, may well need less.
             chosen = plan.bounds is None and self.options.sharing == "dynamic"

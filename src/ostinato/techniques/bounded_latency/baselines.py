@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
-
-from ostinato.sharing.merged_plan import MergedPlan
-from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 from ostinato.techniques.bounded_latency.limits import Measured
 from ostinato.techniques.bounded_latency.selection import BUCKETS, Limit, Selection, bucket_of, cut_of
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.worth import CostModel, estimate
+
+from ostinato.sharing.merged_plan import MergedPlan
+from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 
 Reals = NDArray[np.float64]
 LEAST_SHARE = 1e-3
@@ -45,7 +47,7 @@ def each_by_itself(sketch: Sketch, model: CostModel, price: Reals, limits: list[
     kept = np.zeros((int(sketch.class_at[-1]), sketch.ages))
     cuts = np.full(shape.patterns, -1.0)
     for pattern in range(shape.patterns):
-        alone = CostModel(model.weights * (np.arange(shape.patterns) == pattern), model.alpha, by_age=model.by_age)
+        alone = replace(model, weights=model.weights * (np.arange(shape.patterns) == pattern))
         bucket = bucket_of(estimate(sketch, alone, price).quality)
         cuts[pattern] = max((cut_of(bucket, limit) for limit in limits if limit.patterns[pattern]), default=-1.0)
         share = np.clip(bucket - cuts[pattern] + 1.0, 0.0, 1.0) if cuts[pattern] >= 0 else np.ones(bucket.shape)

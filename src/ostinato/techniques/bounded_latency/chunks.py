@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from ostinato.techniques.bounded_latency.accounts import new_accounts
+from ostinato.techniques.bounded_latency.keeper import Keeper
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, recall, with_period
 
 from ostinato.sharing.clock import Clock, Work
 from ostinato.sharing.merged_plan import MergedPlan
-from ostinato.techniques.bounded_latency.accounts import new_accounts
-from ostinato.techniques.bounded_latency.keeper import Keeper
+from ostinato.techniques.bounded_latency.ledger import Ledger
 from ostinato.techniques.bounded_latency.matcher import MatcherRun
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, recall, with_period
 from ostinato.techniques.bounded_latency.store import SPARE, USED
 
 SHORTEST, LONGEST = 32, 4096
@@ -25,6 +26,8 @@ SHORTEST, LONGEST = 32, 4096
 CHUNKS_A_WINDOW = 8
 MOST_OVERHEAD = 0.04
 """Time for deciding, by the time of matching."""
+HEAD_START_NS = 50_000_000
+"""And so much more at the start, when there is most to learn."""
 Reals = NDArray[np.float64]
 
 
@@ -40,6 +43,10 @@ class Tally:
     """Dropped, lost and found since the period began."""
     matching_ns: int = 0
     deciding_ns: int = 0
+
+    def add_lost(self, lost: Reals) -> None:
+        self.lost = self.lost + lost
+        self.period_counts[1] = self.period_counts[1] + lost
 
 
 class BoundedCall:
@@ -61,6 +68,7 @@ class BoundedCall:
                 self._decide()
         if finished and self.keeper.accounts and self.keeper.accounts.rows:
             self._learn()
+            self.tally.add_lost(self.keeper.price_losses())
         if self.keeper.accounts:
             self.keeper.accounts.closed(self.run.ledger)
 
@@ -68,14 +76,14 @@ class BoundedCall:
         keeper, ledger, rows = self.keeper, self.run.ledger, until - self.at
         if self.admitted is not None:
             self._admit(until)
-        before = Work(0, int(ledger.visits.sum()), int(ledger.checks.sum()))
-        steps = ledger.step_work.copy()
+        before, steps = _work(ledger), ledger.step_work.copy()
         began = self.clock.now_ns()
         self.run.advance(until, keeper.orders, self.admitted)
-        visits, checks = int(ledger.visits.sum()) - before.visits, int(ledger.checks.sum()) - before.checks
-        spent = self.clock.spent_ns(began, Work(rows, visits, checks))
+        after = _work(ledger)
+        work = Work(rows, *(now - then for now, then in zip(after, before, strict=True)))
+        spent = self.clock.spent_ns(began, work)
         self.tally.matching_ns += spent
-        keeper.took(rows, spent, ledger.step_work - steps)
+        keeper.took(work, spent, ledger.step_work - steps)
         self.at = until
 
     def _admit(self, until: int) -> None:
@@ -88,19 +96,26 @@ class BoundedCall:
         """Learns and chooses, as far as there is time for it; an overload that begins is always answered."""
         keeper = self.keeper
         began = self.clock.now_ns()
-        keeper.close_chunk()
+        keeper.close_chunk(self.run.ledger)
         spare = MOST_OVERHEAD * self.tally.matching_ns - self.tally.deciding_ns
         urgent = keeper.overload_begins
-        if urgent or spare >= self.learning_ns:
+        if urgent or spare >= self.learning_ns or self._has_head_start(spare):
             self._learn()
             learnt = self.clock.now_ns()
             self.learning_ns, spare = learnt - began, spare - (learnt - began)
+            urgent = True  # what was learnt is to be used
         if keeper.has_bounds and (urgent or spare >= self.choosing_ns):
             chosen = self.clock.now_ns()
             keeper.choose(self._memory(), self._batch_ns(), self.plan)
             self.choosing_ns = self.clock.now_ns() - chosen
         keeper.next_chunk(self._chunk_rows())
         self.tally.deciding_ns += self.clock.now_ns() - began
+
+    def _has_head_start(self, spare: float) -> bool:
+        """Beyond its share of the time, learning may go on whenever a quarter more has been seen than before."""
+        assert self.keeper.accounts is not None
+        seen = self.keeper.rows_seen
+        return spare + HEAD_START_NS >= self.learning_ns and 5 * self.keeper.accounts.rows >= seen
 
     def _chunk_rows(self) -> int:
         """A part of the window; longer while choosing alone takes more than its share of the time."""
@@ -130,10 +145,12 @@ class BoundedCall:
         assert keeper.accounts is not None
         rows, counted = keeper.accounts.rows, keeper.accounts.counted(ledger)
         lost = keeper.learn(self.run)
-        grown = [counted.dropped.sum(axis=0), lost, counted.completed.sum(axis=0)]
-        tally.dropped, tally.lost = tally.dropped + grown[0], tally.lost + lost
+        dropped, found = counted.dropped.sum(axis=0), counted.completed.sum(axis=0)
+        tally.dropped = tally.dropped + dropped
+        tally.add_lost(lost)
         tally.period_rows += rows
-        tally.period_counts = [a + b for a, b in zip(tally.period_counts, grown, strict=True)]
+        tally.period_counts[0] = tally.period_counts[0] + dropped
+        tally.period_counts[2] = tally.period_counts[2] + found
         if tally.period_rows >= keeper.window_rows:
             self._close_period()
 
@@ -172,3 +189,9 @@ class BoundedCall:
                 )
             )
         return Report(tuple(rows), tally.periods, keeper.policy.name)
+
+
+def _work(ledger: Ledger) -> tuple[int, int, int]:
+    """Visits, checks and births so far."""
+    born = int(ledger.created.sum()) + int(ledger.refused.sum())
+    return int(ledger.visits.sum()), int(ledger.checks.sum()), born

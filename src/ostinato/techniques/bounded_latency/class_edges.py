@@ -132,9 +132,9 @@ def regrouped(old: Sketch, class_at: NDArray[np.int64], changed: set[int], weigh
                 values = values * belief[node] if slow else values
             getattr(new, name)[after] = values
         new.kept[after] = 1.0 if node in changed else old.kept[before]
-    for (node, child), chain in old.chains.items():
-        new.chains[node, child] = _respread(chain, new.chains[node, child].shape, node in changed, child in changed)
-        new.chains[node, child] *= belief[node]
+    for node, child in old.shape.pairs:
+        into = new.chain(node, child)
+        into[:] = belief[node] * _respread(old.chain(node, child), into.shape, node in changed, child in changed)
     return new
 
 

@@ -28,14 +28,16 @@ from ostinato.techniques.bounded_latency.class_edges import (
 )
 from ostinato.techniques.bounded_latency.latency import LatencyMeter
 from ostinato.techniques.bounded_latency.limits import Control, Measured, costs, new_control, new_limits
-from ostinato.techniques.bounded_latency.losses import lost_matches
+from ostinato.techniques.bounded_latency.losses import GivenUp, lost_matches, nothing_given_up
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Admission, Policy, admission
 from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select
-from ostinato.techniques.bounded_latency.sketch import AFTER_A_SURPRISE, Sketch
-from ostinato.techniques.bounded_latency.worth import PRIOR_VISITS, CostModel, estimate
+from ostinato.techniques.bounded_latency.sketch import Sketch
+from ostinato.techniques.bounded_latency.tariff import Tariff
+from ostinato.techniques.bounded_latency.worth import PRIOR_VISITS, CostModel, Estimates, estimate
 
 from ostinato.sharing.bounds import Bounds
+from ostinato.sharing.clock import Work
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, Orders
 from ostinato.techniques.bounded_latency.matcher import MatcherRun
@@ -43,8 +45,16 @@ from ostinato.techniques.bounded_latency.matcher import MatcherRun
 Reals = NDArray[np.float64]
 EXPLORE = 0.02
 """Which part of what is kept goes to first events, drawn by tag, of which nothing is dropped."""
-RATES_FADE, CHAINS_FADE, LATENCY_FADE = 1.0, 32.0, 0.5
+RATES_FADE, CHAINS_FADE, LATENCY_FADE, CONTROL_FADE = 1.0, 32.0, 0.5, 1.0
 """Half-lives, in windows."""
+LOOK_AFTER = 0.25
+"""Windows between two looks at what is learnt less often."""
+TARIFF_FADE = 0.998
+"""What remains of a chunk's prices with each further chunk."""
+LEAST_KNOWLEDGE = 0.9
+"""What remains of chains from one lesson to the next, however many windows lie between."""
+AFTER_A_DRIFT = 0.05
+"""What remains of the chains of a node whose values have moved."""
 WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
 ENOUGH_FIRST = 16.0
 """First events that must have come before the window is measured."""
@@ -71,6 +81,13 @@ class Keeper:
     kept: Reals = field(init=False)
     """[class, age] the share that the present orders keep."""
     orders: Orders | None = None
+    found: Estimates | None = None
+    """What the sketch last gave; None where it has learnt since."""
+    given_up: GivenUp = field(init=False)
+    chosen_at: int = 0
+    """The row at which the state was last chosen from."""
+    looked_at: int = 0
+    """The row at which classes were last looked at, and what was dropped was priced."""
     window_rows: float = WINDOW_GUESS
     rows_seen: int = 0
     calibrating: Reals = field(init=False)
@@ -85,6 +102,7 @@ class Keeper:
     """[condition] what an event that fulfils it is worth, and how many came; for policies that shed input."""
     waiting_ns: float = 0.0
     """The length of the queue, if events came as fast as the bound allows."""
+    tariff: Tariff = field(default_factory=Tariff)
     chunk: ChunkSoFar = field(init=False)
     chunk_rows: int = 256
 
@@ -95,6 +113,7 @@ class Keeper:
         self.meter = LatencyMeter(np.array(given, np.float64))
         self.control = new_control(self.shape.patterns)
         self._keep_all()
+        self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
         self.calibrating = np.zeros(self.shape.patterns)
         self.next_chunk(self.chunk_rows)
 
@@ -113,10 +132,14 @@ class Keeper:
     def chunk_left(self) -> int:
         return self.chunk_rows - self.chunk.rows
 
-    def took(self, rows: int, spent_ns: int, step_work: NDArray[np.int64]) -> None:
+    def took(self, work: Work, spent_ns: int, step_work: NDArray[np.int64]) -> None:
         """A part of the chunk was matched."""
+        rows = work.events
         self.chunk.rows += rows
         self.chunk.spent_ns += spent_ns
+        self.chunk.visits += work.visits
+        self.chunk.checks += work.checks
+        self.chunk.births += work.births
         self.chunk.step_work = self.chunk.step_work + step_work
         assert self.accounts is not None
         self.accounts.rows += rows
@@ -124,8 +147,10 @@ class Keeper:
     def next_chunk(self, rows: int) -> None:
         self.chunk, self.chunk_rows = ChunkSoFar(step_work=np.zeros(len(self.shape.step_source), np.int64)), rows
 
-    def close_chunk(self) -> None:
-        """Its latency, by pattern."""
+    def close_chunk(self, ledger: Ledger) -> None:
+        """Its latency, by pattern, and its births."""
+        assert self.accounts is not None
+        self.accounts.drain(ledger)
         rows, spent_ns, step_work = self.chunk.rows, self.chunk.spent_ns, self.chunk.step_work
         total = float(step_work.sum())
         part = step_work @ self.shape.step_patterns / total if total else np.ones(self.shape.patterns)
@@ -136,6 +161,8 @@ class Keeper:
         self.total_ns += moved * (spent_ns / rows - self.total_ns)
         self.waiting_ns = max(0.0, self.waiting_ns + spent_ns - rows * self._least_bound)
         self.rows_seen += rows
+        work = Work(rows, self.chunk.visits, self.chunk.checks, self.chunk.births)
+        self.tariff.observe(work, spent_ns, TARIFF_FADE)
         self._calibrate(latency, rows)
 
     @property
@@ -175,16 +202,35 @@ class Keeper:
     # --- when there is time for it ---
 
     def learn(self, run: MatcherRun) -> Reals:
-        """What the ledger grew by goes into the sketch; gives the matches lost meanwhile, by pattern. New buckets are
-        given to the matcher where values were seen for the first time, or have moved."""
+        """What the ledger grew by goes into the sketch. Every few windows, new buckets are given to the matcher where
+        values were seen for the first time, or have moved; and what was dropped is priced: the matches lost since it
+        last was, by pattern."""
         assert self.accounts is not None
         ledger, rows = run.ledger, self.accounts.rows
         counted = self.accounts.counted(ledger)
-        lost = lost_matches(self.sketch, counted, self.kept)
-        self.sketch.observe(counted, rows, self.kept, self._fade(rows, RATES_FADE), self._fade(rows, CHAINS_FADE))
+        self.given_up.add(counted, self.kept)
+        births = self.accounts.births
+        self.sketch.observe(
+            counted,
+            births,
+            rows,
+            self.kept,
+            self._fade(rows, RATES_FADE),
+            max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE),
+        )
         self._measure_window(counted)
         self.accounts.looked(ledger)
+        self.found = None
+        if self.rows_seen - self.looked_at < LOOK_AFTER * self.window_rows:
+            return np.zeros(self.shape.patterns)
+        self.looked_at = self.rows_seen
+        lost = self.price_losses()
         self._learn_classes(run)
+        return lost
+
+    def price_losses(self) -> Reals:
+        lost = lost_matches(self.sketch, self.given_up)
+        self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
         return lost
 
     def _fade(self, rows: int, windows: float) -> float:
@@ -210,7 +256,7 @@ class Keeper:
             if self.learning.has_moved(node, samples):  # what was learnt of other values is no guide any more
                 run.samples.seen[node] = 0
                 self.learning = self.learning.forgotten(node)
-                self.sketch.doubt(node, AFTER_A_SURPRISE)
+                self.sketch.doubt(node, AFTER_A_DRIFT)
             elif self.learning.due(node, samples.shape[1]):
                 self.learning = self.learning.learnt(node, samples, finest)
                 changed.add(node)
@@ -219,7 +265,9 @@ class Keeper:
             self.sketch = regrouped(self.sketch, buckets.class_at, changed, PRIOR_VISITS)
             run.rebucket(buckets)
             self.accounts = new_accounts(run.ledger)
+            self.found = None
             self._keep_all()
+            self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
 
     def choose(self, memory: float, batch_ns: float, plan: MergedPlan) -> None:
         """`memory`: bytes of all partial matches; `batch_ns`: what an event may take for the batch to be done in time,
@@ -237,15 +285,19 @@ class Keeper:
         over = self.control.over[: self.shape.patterns] | self.control.over[self.shape.patterns :].any()
         at_stake = np.array(self.bounds.weights) * (over if over.any() else 1.0)
         policy, price = self.policy, price_of(node_cut(self.shape, self.cut))
-        model = CostModel(at_stake, self._alpha, policy.per_cost, policy.by_class, policy.by_age)
-        found = estimate(self.sketch, model, price)
+        model = CostModel(at_stake, self._alpha, self.tariff.prices(), policy.per_cost, policy.by_class, policy.by_age)
+        if self.found is None:
+            self.found = estimate(self.sketch, model, price)
+        found = self.found
         of_slots = costs(self.sketch, found, self.window_rows)
-        limits = new_limits(self.control, of_slots, self.kept, measured, self.bounds.selection_ratio)
+        fade = self._fade(self.rows_seen - self.chosen_at, CONTROL_FADE)
+        self.chosen_at = self.rows_seen
+        limits = new_limits(self.control, of_slots, self.kept, measured, fade, self.bounds.selection_ratio)
         if not limits:
             self._keep_all()
         elif policy.shared:
             spare = min(1.0, *(limit.budget / max(float(limit.cost.sum()), 1e-9) for limit in limits))
-            self._take_on(select(self.sketch, found, limits, EXPLORE * spare))
+            self._take_on(select(self.sketch, found, limits, EXPLORE * spare, self.cut))
         else:
             self._take_on(each_by_itself(self.sketch, model, price, limits))
 

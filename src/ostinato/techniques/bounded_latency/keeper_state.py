@@ -29,6 +29,8 @@ _KEEPER = (
     "happened",
     "waiting_ns",
     "chunk_rows",
+    "looked_at",
+    "chosen_at",
 )
 _SKETCH = (
     "rows",
@@ -39,13 +41,16 @@ _SKETCH = (
     "step_work",
     "kept",
     "chain_visits",
+    "cells",
     "ended",
     "made",
     "pace",
 )
 _METER = ("bound_ns", "average_ns")
+_GIVEN_UP = ("refused", "dropped", "kept")
 _CONTROL = ("over", "measured", "predicted")
-_CHUNK = ("rows", "spent_ns", "step_work")
+_CHUNK = ("rows", "spent_ns", "visits", "checks", "births", "step_work")
+_TARIFF = ("squares", "products")
 
 
 def keeper_to_bytes(keeper: Keeper) -> bytes:
@@ -56,6 +61,8 @@ def keeper_to_bytes(keeper: Keeper) -> bytes:
         ("meter", keeper.meter, _METER),
         ("control", keeper.control, _CONTROL),
         ("chunk", keeper.chunk, _CHUNK),
+        ("given_up", keeper.given_up, _GIVEN_UP),
+        ("tariff", keeper.tariff, _TARIFF),
         ("admission", keeper.admission, ("least", "part")),
     )
     for part, owner, names in parts:
@@ -64,11 +71,10 @@ def keeper_to_bytes(keeper: Keeper) -> bytes:
     for node, of_node in enumerate(keeper.learning.edges):
         values |= {f"edges.{node}.{feature}": edges for feature, edges in enumerate(of_node)}
         values[f"ranges.{node}"] = keeper.learning.ranges[node]
-    values |= {f"chain.{node}.{child}": chain for (node, child), chain in keeper.sketch.chains.items()}
     if keeper.orders is not None:
         values |= {f"orders.{name}": array for name, array in keeper.orders._asdict().items()}
     if keeper.accounts is not None:
-        values["accounts.rows"] = keeper.accounts.rows
+        values |= {"accounts.rows": keeper.accounts.rows, "accounts.births": keeper.accounts.births}
         values |= {f"carried.{name}": array for name, array in keeper.accounts.carried._asdict().items()}
     return packed(values)
 
@@ -84,12 +90,13 @@ def keeper_from_bytes(data: bytes, shape: PlanShape, bounds: Bounds, policy: Pol
     ranges = tuple(values[f"ranges.{node}"] for node in range(len(features)))
     keeper.learning = Learning(edges, tuple(values["samples"].tolist()), ranges)
     keeper.sketch = Sketch(shape, keeper.buckets.class_at, keeper.ages)
-    keeper.sketch.chains = {(n, c): values[f"chain.{n}.{c}"] for n, c in shape.pairs}
     parts = (
         ("keeper", keeper, _KEEPER),
         ("sketch", keeper.sketch, _SKETCH),
         ("meter", keeper.meter, _METER),
         ("control", keeper.control, _CONTROL),
+        ("given_up", keeper.given_up, _GIVEN_UP),
+        ("tariff", keeper.tariff, _TARIFF),
     )
     for part, owner, names in parts:
         for name in names:
@@ -100,5 +107,5 @@ def keeper_from_bytes(data: bytes, shape: PlanShape, bounds: Bounds, policy: Pol
         keeper.orders = Orders(values["orders.masks"], values["orders.threshold"])
     if "accounts.rows" in values:
         carried = Ledger(*(values[f"carried.{name}"] for name in Ledger._fields))
-        keeper.accounts = Accounts(carried, zeroed(carried), values["accounts.rows"])
+        keeper.accounts = Accounts(carried, zeroed(carried), values["accounts.rows"], values["accounts.births"])
     return keeper

@@ -23,9 +23,6 @@ TARGET = 0.98
 """Which part of a bound is aimed at."""
 MEMORY_TARGET = 0.9
 """Of a memory bound: it is not to be passed even for a moment."""
-FADE = 0.9
-"""What remains of a measurement at the next one: a correction is the ratio of faded sums. An average of ratios would be
-too low or too high, for latencies have long tails."""
 TOGETHER = ("memory", "batch", "ratio")
 """What holds for all patterns together: the last entries of the arrays in Control."""
 
@@ -37,7 +34,7 @@ class Control:
     over: Bools
     measured: Reals
     predicted: Reals
-    """Faded sums."""
+    """Faded sums: an average of ratios would be too low or too high, for latencies have long tails."""
 
     @property
     def correction(self) -> Reals:
@@ -67,12 +64,12 @@ def costs(sketch: Sketch, found: Estimates, window_rows: float) -> list[Reals]:
 
 
 def new_limits(
-    control: Control, of_slots: list[Reals], kept: Reals, measured: Measured, ratio: float | None
+    control: Control, of_slots: list[Reals], kept: Reals, measured: Measured, fade: float, ratio: float | None
 ) -> list[Limit]:
     """Changes `control`; gives a limit for each bound that is exceeded."""
     predicted = np.array([float((cost * kept).sum()) for cost in of_slots])
     unshed = np.array([float(cost.sum()) for cost in of_slots])
-    _correct(control, measured.value, predicted)
+    _correct(control, measured.value, predicted, fade)
     correction = control.correction
     known = np.isfinite(correction) & np.isfinite(measured.bound)
     over = overloaded(control.over, measured.value, unshed * correction, measured.bound)
@@ -89,10 +86,10 @@ def new_limits(
     return limits
 
 
-def _correct(control: Control, value: Reals, predicted: Reals) -> None:
+def _correct(control: Control, value: Reals, predicted: Reals, fade: float) -> None:
     sound = (predicted > 0) & np.isfinite(value)
-    control.measured = np.where(sound, control.measured * FADE + np.where(sound, value, 0.0), control.measured)
-    control.predicted = np.where(sound, control.predicted * FADE + predicted, control.predicted)
+    control.measured = np.where(sound, control.measured * fade + np.where(sound, value, 0.0), control.measured)
+    control.predicted = np.where(sound, control.predicted * fade + predicted, control.predicted)
 
 
 def _who(at: int, patterns: int) -> Bools:

@@ -76,21 +76,12 @@ NEW_ROW = -1
 FROM_HEAD = -2
 """In CURSOR: the list is walked from its head."""
 ROOT = 0
-SWEEP_ROWS = 1024
-"""After so many rows, or as many as there were partial matches after the last time, those that are over are looked for
-everywhere: a sequence in which nothing happens any more mustn't keep its own for ever."""
-
-
-class Rules(NamedTuple):
-    """How to match, as numbers."""
-
-    ages: int
-    counting: bool
-    """Whether anybody reads the ledger (`live` is always right)."""
-    own_tags: bool
-    first_row: int
-    """The number in the stream of row 0 of this call, as if history had just gone by; may be negative."""
-    sweep_rows: int = SWEEP_ROWS
+# Put in by `build_matcher`.
+step_holds: Any
+obey_guards: Any
+classify_new: Any
+complete: Any
+walk: Any
 
 
 # --- one step ---------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from ostinato.techniques.bounded_latency.materialise import (
     found_with_room,
     new_found,
 )
-from ostinato.techniques.bounded_latency.outcomes import FAILED, FINISHED, MORE_LENGTH, MORE_MATCHES
+from ostinato.techniques.bounded_latency.outcomes import FAILED, FINISHED, MORE_LENGTH, MORE_MATCHES, Rules
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents, rows_of
 from ostinato.techniques.bounded_latency.plan_tables import PlanTables, Prepared, prepare, words_for
 from ostinato.techniques.bounded_latency.quick_checks import QuickTables, find_quick_checks
@@ -157,7 +157,7 @@ class MatcherRun:
             self.store = restored_store(state, plan, self.rows.positions, self.lists, matcher.shape)
         self.samples = _samples(state, buckets)
         taken = int(state.counters[1]) if state else 0
-        self.rules = k.Rules(matcher.ages, matcher.counting, matcher.own_tags, taken - events.first_new)
+        self.rules = Rules(matcher.ages, matcher.counting, matcher.own_tags, taken - events.first_new)
         self.checks = matcher.run_checks(plan, events)
         self.found = new_found(FIRST_MATCHES, FIRST_ROWS)
         self.progress = np.zeros(k.PROGRESS, np.int64)

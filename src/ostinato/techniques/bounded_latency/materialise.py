@@ -3,8 +3,9 @@ copied (its instance)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,8 @@ def found_with_room(found: Found, matches: int, rows: int) -> Found:
     """The same with room for so many more."""
     room = max(2 * len(found.pattern), len(found.pattern) + matches)
     larger = new_found(room, max(2 * len(found.rows), len(found.rows) + rows))
-    for before, after in zip(found, larger, strict=True):
+    arrays: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(found, larger, strict=True)
+    for before, after in arrays:
         after[: len(before)] = before
     return larger
 

@@ -6,6 +6,8 @@ plan has any.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ostinato.kernel_cache import inline_kernel
@@ -27,6 +29,27 @@ from ostinato.techniques.bounded_latency.visits import age_at, edges_hold, obey
 
 FINISHED, MORE_PARTIAL_MATCHES, MORE_MATCHES, MORE_LENGTH, FAILED = range(5)
 """What the kernel returns."""
+
+SWEEP_ROWS = 1024
+"""After so many rows, or as many as there were partial matches after the last time, those that are over are looked for
+everywhere: a sequence in which nothing happens any more mustn't keep its own for ever."""
+
+# Put in by `build_matcher`.
+carry: Any
+end_holds: Any
+guard_holds: Any
+
+
+class Rules(NamedTuple):
+    """How to match, as numbers."""
+
+    ages: int
+    counting: bool
+    """Whether anybody reads the ledger (`live` is always right)."""
+    own_tags: bool
+    first_row: int
+    """The number in the stream of row 0 of this call, as if history had just gone by; may be negative."""
+    sweep_rows: int = SWEEP_ROWS
 
 
 @inline_kernel

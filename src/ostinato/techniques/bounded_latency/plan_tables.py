@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.matching.event_program import BoundKind, Extent
-from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, EdgeCheck, MergedPlan, PlanStep
+from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, Guard, MergedPlan, PlanStep
+from ostinato.sharing.pattern_program import EdgeCheck
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -213,7 +214,7 @@ def _asked(
 ) -> AskedTable:
     """What all steps and guards ask; fills `columns` with what edge checks compare."""
     guards = [guard for step in steps for guard in step.guards]
-    askers = [*steps, *guards]
+    askers: list[PlanStep | Guard] = [*steps, *guards]
     edges: list[EdgeCheck] = [edge for asker in askers for edge in asker.edges]
     real = [real_values[edge.before_value] or real_values[edge.after_value] for edge in edges]
 

@@ -84,10 +84,13 @@ def find_quick_checks(plan: PlanTables, conditions: PlanConditions, *, keeps_reg
             number = int(asked.check[at])
             once = conditions.conditions[number].each == NO_LABEL
             found.append(_quick(_comparison(program, number) if once else None, features, program, label))
-    columns = list(zip(*found, strict=True)) or [()] * len(_Quick._fields)
-    kinds = (np.int8, np.int8, np.bool_, np.bool_, np.bool_, np.int32)
     return QuickTables(
-        *(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)),
+        np.array([one.feature for one in found], np.int8),
+        np.array([one.op for one in found], np.int8),
+        np.array([one.feature_left for one in found], np.bool_),
+        np.array([one.real for one in found], np.bool_),
+        np.array([one.may_fail for one in found], np.bool_),
+        np.array([one.column for one in found], np.int32),
         np.array([_is_quick(_code_of(program, number)) for number in range(len(program.first) - 1)], np.bool_),
         np.array([_reads_run(step, plan, conditions, keeps_registers) for step in range(len(steps.source))], np.bool_),
     )

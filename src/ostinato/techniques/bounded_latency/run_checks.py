@@ -70,8 +70,8 @@ def registers_by_label(plan: MergedPlan, program: RunProgram) -> Ints | None:
         return None
     found = np.full(len(program.variables), -1, np.int64)
     for number, register in enumerate(program.registers):
-        (name,) = register.rows or ()
-        found[program.variables.index(name)] = number
+        for name in register.rows or ():
+            found[program.variables.index(name)] = number
     return found
 
 

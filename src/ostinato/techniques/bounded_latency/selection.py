@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.worth import Estimates
+
+from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -50,13 +50,15 @@ class Selection:
     orders: Orders
 
 
-def select(sketch: Sketch, found: Estimates, limits: list[Limit], explore: float) -> Selection:
-    """`explore`: the share of first events, by tag, of which everything is kept, so that changes are noticed."""
+def select(sketch: Sketch, found: Estimates, limits: list[Limit], explore: float, before: Reals) -> Selection:
+    """`explore`: the share of first events, by tag, of which everything is kept, so that changes are noticed. `before`
+    is the cut so far: it moves half of the way, since what is born behind a node follows only later."""
     shape = sketch.shape
     bucket = bucket_of(found.quality)
     cut = np.full(shape.patterns, KEEP_ALL)
     for limit in limits:
         cut = np.where(limit.patterns, np.maximum(cut, cut_of(bucket, limit)), cut)
+    cut = np.where((cut >= 0) & (before >= 0), (cut + before) / 2, cut)
     share = _kept_share(sketch, bucket, node_cut(shape, cut))
     masks, threshold, kept = _orders(shape, sketch, share, explore)
     return Selection(cut, kept, Orders(masks, threshold))

@@ -18,12 +18,6 @@ from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.ledger import Ledger
 
 Reals = NDArray[np.float64]
-SURPRISE = 2.0
-"""By which factor births must differ from what was expected for the chains to count as out of date."""
-SURPRISED_BY = 1e4
-"""Births that must be expected, or seen, before they can surprise."""
-AFTER_A_SURPRISE = 0.05
-"""What remains of a node's chains then."""
 STEADY = 0.98
 ENOUGH = 20.0
 """Partial matches that a pace is taken from, at least; and so many of the usual pace count beside them."""
@@ -54,8 +48,10 @@ class Sketch:
     """[class, age] which share the orders kept, on average."""
     chain_visits: Reals = field(init=False)
     """[class]"""
-    chains: dict[tuple[int, int], Reals] = field(init=False)
-    """By (node, child): [class of the node, class of the child] births."""
+    cells: Reals = field(init=False)
+    """All chains, one behind the other."""
+    chain_at: dict[tuple[int, int], int] = field(init=False)
+    """By (node, child) where its chain begins."""
     ended: Reals = field(init=False)
     """[class, pattern] matches of which such a partial match was the last."""
     made: Reals = field(init=False)
@@ -72,12 +68,21 @@ class Sketch:
         self.pace = np.ones(self.shape.nodes)
         self.chain_visits, self.made = np.zeros(classes), np.zeros(classes)
         self.ended = np.zeros((classes, self.shape.patterns))
-        self.chains = {(n, c): np.zeros((at[n + 1] - at[n], at[c + 1] - at[c])) for n, c in self.shape.pairs}
+        sizes = [int((at[n + 1] - at[n]) * (at[c + 1] - at[c])) for n, c in self.shape.pairs]
+        begins = np.cumsum([0, *sizes]).tolist()
+        self.chain_at = dict(zip(self.shape.pairs, begins, strict=False))
+        self.cells = np.zeros(begins[-1])
 
     @property
     def node_of(self) -> NDArray[np.int64]:
         """[class]"""
         return np.repeat(np.arange(self.shape.nodes), np.diff(self.class_at))
+
+    def chain(self, node: int, child: int) -> Reals:
+        """[class of the node, class of the child] births. A view: it may be written to."""
+        at, begin = self.class_at, self.chain_at[node, child]
+        rows, columns = int(at[node + 1] - at[node]), int(at[child + 1] - at[child])
+        return self.cells[begin : begin + rows * columns].reshape(rows, columns)
 
     def of(self, node: int) -> slice:
         """The classes of a node."""
@@ -87,8 +92,11 @@ class Sketch:
         """Sums over the classes of each node. Every node has at least one class."""
         return np.add.reduceat(of_classes, self.class_at[:-1], axis=0)
 
-    def observe(self, counted: Ledger, rows: int, kept: Reals, fade: float, slow_fade: float) -> None:
-        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept."""
+    def observe(
+        self, counted: Ledger, births: NDArray[np.int64], rows: int, kept: Reals, fade: float, slow_fade: float
+    ) -> None:
+        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept. `births`: as in
+        `Accounts`."""
         slots = self.attempts.shape
         created, visits = counted.created.reshape(slots), counted.visits.reshape(slots)
         self.rows = self.rows * fade + rows
@@ -100,7 +108,8 @@ class Sketch:
         self.kept = self.kept * fade + kept * (1 - fade)
         self.ended = self.ended * slow_fade + counted.completed
         self.made = self.made * slow_fade + created.sum(axis=1)
-        self._observe_chains(counted, visits.sum(axis=1), slow_fade)
+        self.chain_visits = self.chain_visits * slow_fade + visits.sum(axis=1)
+        self._observe_births(births, slow_fade)
         self._observe_pace()
 
     def doubt(self, node: int, remains: float) -> None:
@@ -108,7 +117,7 @@ class Sketch:
         for parent in {node} | {n for n, c in self.shape.pairs if c == node}:
             self.chain_visits[self.of(parent)] *= remains
             for child in self.shape.children[parent]:
-                self.chains[parent, child] *= remains
+                self.chain(parent, child)[:] *= remains
 
     def _observe_pace(self) -> None:
         """From slots that were kept whole up to their age: of others we don't know how many were there to visit."""
@@ -118,32 +127,12 @@ class Sketch:
         usual = (float(visited.sum()) + ENOUGH) / (float(present.sum()) + ENOUGH)
         self.pace = np.where(present > ENOUGH, (visited + ENOUGH * usual) / (present + ENOUGH), self.pace)
 
-    def _observe_chains(self, counted: Ledger, visits: Reals, fade: float) -> None:
-        parent, child = counted.births[1 : 1 + counted.births[0, 0]].T
-        weight = self._log_weight(counted, len(parent))
-        at, node_of = self.class_at, self.node_of
-        pair = node_of[parent] * self.shape.nodes + node_of[child]
-        for n, children in enumerate(self.shape.children):
-            born = {}
-            for c in children:
-                chain, here = self.chains[n, c], pair == n * self.shape.nodes + c
-                cell = (parent[here] - at[n]) * chain.shape[1] + child[here] - at[c]
-                born[c] = weight * np.bincount(cell, minlength=chain.size).reshape(chain.shape)
-            keep = fade * self._still_true(n, visits[self.of(n)], sum(float(births.sum()) for births in born.values()))
-            for c, births in born.items():
-                self.chains[n, c] = self.chains[n, c] * keep + births
-            self.chain_visits[self.of(n)] = self.chain_visits[self.of(n)] * keep + visits[self.of(n)]
-
-    def _log_weight(self, counted: Ledger, logged: int) -> float:
-        """How many births an entry of the log stands for: it may have been full."""
-        attempts = (counted.created + counted.refused).reshape(self.attempts.shape).sum(axis=1).astype(np.float64)
-        out_of_others = self.by_node(attempts)[~self.shape.first].sum()
-        return max(1.0, float(out_of_others) / logged) if logged else 1.0
-
-    def _still_true(self, node: int, visits: Reals, born: float) -> float:
-        """How much of a node's chains to keep, seeing how many were born and how many they made us expect."""
-        seen = self.chain_visits[self.of(node)]
-        births = sum(self.chains[node, child].sum(axis=1) for child in self.shape.children[node])
-        expected = float((births / np.maximum(seen, 1.0)) @ np.where(seen > 1.0, visits, 0.0))
-        surprising = max(expected, born) > SURPRISED_BY and not 1 / SURPRISE < (born + 1) / (expected + 1) < SURPRISE
-        return AFTER_A_SURPRISE if surprising else 1.0
+    def _observe_births(self, births: NDArray[np.int64], fade: float) -> None:
+        parent, child, times = births.T
+        at, nodes = self.class_at, self.shape.nodes
+        begins = np.full((nodes, nodes), -1, np.int64)
+        for (node, of_node), begin in self.chain_at.items():
+            begins[node, of_node] = begin
+        n, c = self.node_of[parent], self.node_of[child]
+        cell = begins[n, c] + (parent - at[n]) * (at[c + 1] - at[c]) + child - at[c]
+        self.cells = self.cells * fade + np.bincount(cell, times, len(self.cells))

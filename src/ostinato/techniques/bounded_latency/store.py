@@ -8,7 +8,8 @@ processor's cache.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +97,8 @@ def grown(store: Store, room: int, width: int) -> Store:
     """The same with room for more partial matches, or for longer ones where their rows are copied."""
     shape = StoreShape(store.masks.shape[1], store.registers.shape[1], store.whole.shape[1], width)
     larger = new_store(room, shape)
-    for before, after in zip(store, larger, strict=True):
+    arrays: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(store, larger, strict=True)
+    for before, after in arrays:
         after[tuple(slice(0, size) for size in before.shape)] = before
     return larger
 

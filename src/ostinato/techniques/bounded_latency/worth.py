@@ -7,12 +7,13 @@ at the present price is left out of both, so a prefix isn't blamed for descendan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.sketch import Sketch, living
+from ostinato.techniques.bounded_latency.tariff import BIRTH, CHECK, VISIT
 
 Reals = NDArray[np.float64]
 PRIOR_VISITS = 5.0
@@ -28,6 +29,8 @@ class CostModel:
 
     weights: Reals
     alpha: float = 0.0
+    prices: Reals = field(default_factory=lambda: np.ones(4))
+    """Of the work, as in `tariff.py`."""
     per_cost: bool = True
     """Order by contribution per unit of consumption; False: by contribution alone, as Alg. 3 does."""
     by_class: bool = True
@@ -57,10 +60,9 @@ def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
     classes = int(sketch.class_at[-1])
     worth: list[Reals] = [np.zeros((0, 0, 0))] * shape.nodes
     cost, quality = np.zeros((classes, ages)), np.full((classes, ages), np.inf)
-    unit = _work_of_visit(sketch)
-    held = sketch.pace * unit  # work of one age: what memory is measured in beside it
-    present = sketch.by_node(living(sketch.created)).sum(axis=1)
-    typical = float(held @ present) / max(float(present.sum()), 1.0)
+    held = sketch.pace[sketch.node_of] * _work_of_visit(sketch, model.prices)
+    present = living(sketch.created).sum(axis=1)
+    typical = float(held @ present) / max(float(present.sum()), 1.0)  # what memory is measured in beside work
     # Loops lead back to nodes whose worth isn't known yet: the second round takes it from the first.
     for node in shape.children_first * (2 if shape.has_loops else 1):
         here, columns = sketch.of(node), np.flatnonzero(shape.reach[node])
@@ -70,8 +72,8 @@ def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
             continue
         yields, follows = _per_visit(sketch, node, columns, worth, cost)
         pace = sketch.pace[node]
-        own = (1 - model.alpha) * held[node] + model.alpha * typical
-        spent = own + pace * follows
+        own = (1 - model.alpha) * held[here] + model.alpha * typical
+        spent = own[:, None] + pace * follows
         gained = pace * np.einsum("p,cpa->ca", model.weights[columns], yields)
         axes = (() if model.by_class else (0,)) + (() if model.by_age else (1,))
         if axes:
@@ -81,7 +83,7 @@ def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
         worth[node] = final + _until_the_end(pace * yields * kept)
         cost[here] = _until_the_end(spent * kept.any(axis=1))
     per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
-    work = per_event * held[sketch.node_of][:, None]
+    work = per_event * held[:, None]
     return Estimates(quality, tuple(worth), cost, work, per_event, _step_share(sketch))
 
 
@@ -91,11 +93,16 @@ def _until_the_end(by_age: Reals) -> Reals:
     return to_come
 
 
-def _work_of_visit(sketch: Sketch) -> Reals:
-    """[node] the visit itself and the conditions asked on it."""
+def _work_of_visit(sketch: Sketch, prices: Reals) -> Reals:
+    """[class] the visit itself, the conditions asked on it, and the partial matches made of it."""
     visits = sketch.by_node(sketch.visits).sum(axis=1)
-    unit: Reals = 1.0 + sketch.checks / np.maximum(visits, 1.0)
-    return unit
+    asked = sketch.checks / np.maximum(visits, 1.0)
+    born = np.zeros(int(sketch.class_at[-1]))
+    for node, child in sketch.shape.pairs:
+        born[sketch.of(node)] += sketch.chain(node, child).sum(axis=1)
+    usual = (sketch.by_node(born) + 1.0) / (sketch.by_node(sketch.chain_visits) + 1.0)
+    rate = (born + PRIOR_VISITS * usual[sketch.node_of]) / (sketch.chain_visits + PRIOR_VISITS)
+    return np.asarray(prices[VISIT] + prices[CHECK] * asked[sketch.node_of] + prices[BIRTH] * rate)
 
 
 def _per_visit(
@@ -111,7 +118,7 @@ def _per_visit(
         of_child = worth[child]
         if not of_child.size:  # behind a loop, in the first round
             continue
-        chain, at = sketch.chains[node, child], np.searchsorted(columns, np.flatnonzero(shape.reach[child]))
+        chain, at = sketch.chain(node, child), np.searchsorted(columns, np.flatnonzero(shape.reach[child]))
         flat = chain @ of_child.reshape(chain.shape[1], -1)
         yields[:, at] += flat.reshape(len(visits), len(at), ages)
         hoped[at] += HOPED_BIRTHS * of_child.mean(axis=0)

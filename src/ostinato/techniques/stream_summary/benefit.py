@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import called_kernel, inline_kernel
-from ostinato.techniques.stream_summary.counting_kernels import begins, present, take
+from ostinato.techniques.stream_summary.bridge_kernels import begins
+from ostinato.techniques.stream_summary.counting_kernels import present, take
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, FIRST
 from ostinato.techniques.stream_summary.program import CountProgram
 from ostinato.techniques.stream_summary.wide_numbers import below, is_sound, plus, scaled, times

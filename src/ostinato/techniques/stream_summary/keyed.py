@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from ostinato.errors import MatchError
 from ostinato.query.summary_query import SummaryQuery
 from ostinato.techniques.stream_summary.answers import Answering, Answers, kept_by
-from ostinato.techniques.stream_summary.expression import compile_expression, with_one_of
+from ostinato.techniques.stream_summary.automaton import compile_expression, with_one_of
+from ostinato.techniques.stream_summary.kernel_tables import NOW, SEEN, STARTED
 from ostinato.techniques.stream_summary.many_answers import AnsweringPool
 from ostinato.techniques.stream_summary.state import SummaryState
 from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents, check_order
@@ -48,7 +49,8 @@ class KeyedSummary:
         self.query = query
         automaton = compile_expression(query.expression, query.declared())
         self.base = Summary(query, float_values=float_values, automaton=automaton)
-        self._is_keyed = np.array([self._carries_key(name) for name in automaton.types] + [False])
+        keyed = automaton.types if query.keyed_types is None else query.keyed_types
+        self._is_keyed = np.array([*(name in keyed for name in automaton.types), False])
         if query.keyed_types is None:
             self.pool = AnsweringPool(self.base)
         else:
@@ -59,24 +61,24 @@ class KeyedSummary:
         self._seen = 0
         self._last: int | None = None
 
-    def _carries_key(self, name: str) -> bool:
-        return self.query.keyed_types is None or name in self.query.keyed_types
-
     def codes(self, types: Sequence[str | None]) -> NDArray[np.int64]:
         return self.base.codes(types)
 
     def carries_key(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which events belong to their key alone; types that the expression doesn't use do so too."""
-        is_keyed = self._is_keyed.copy()
-        is_keyed[-1] = True
-        return np.asarray(is_keyed[codes], np.bool_)
+        """Which events belong to their key alone. Types that the expression doesn't use belong to none."""
+        return np.asarray(self._is_keyed[codes], np.bool_)
+
+    def is_shared(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which events belong to every key."""
+        return np.asarray(~self._is_keyed[codes] & (codes < len(self._is_keyed) - 1), np.bool_)
 
     def advance(self, keys: Sequence[Hashable], events: SummaryEvents) -> None:
         """One key for each event, whatever it is for types without one. Events are in order of time."""
         if self.query.keyed_types is None:
             self.pool.advance(keys, events)
             return
-        check_order(np.asarray(events.time), self._last)
+        check_order(events.time, self._last)
+        self.base.incoming(events, events.time)  # bad values are refused before anything is changed
         batch = self._told_apart(keys, events)
         self._bear(batch)
         self._copy_to_keys(batch)
@@ -84,11 +86,10 @@ class KeyedSummary:
         self._last = int(events.time[-1]) if len(events) else self._last
 
     def _told_apart(self, keys: Sequence[Hashable], events: SummaryEvents) -> _Batch:
-        is_keyed = self._is_keyed[events.codes]
         of_key: dict[Hashable, list[int]] = {}
-        for row in np.flatnonzero(is_keyed).tolist():
+        for row in np.flatnonzero(self.carries_key(events.codes)).tolist():
             of_key.setdefault(keys[row], []).append(row)
-        shared = np.flatnonzero(~is_keyed & (events.codes < len(self._is_keyed) - 1))
+        shared = np.flatnonzero(self.is_shared(events.codes))
         return _Batch(events, self._seen + np.arange(len(events)), shared, of_key)
 
     def _bear(self, batch: _Batch) -> None:
@@ -104,15 +105,20 @@ class KeyedSummary:
 
     def _advance_base(self, batch: _Batch, rows: NDArray[np.int64]) -> None:
         if len(rows):
-            self._shared = self.base.advance_numbered(_rows(batch.events, rows), batch.numbers[rows], self._shared)
+            self._shared = self.base.advance_numbered(batch.events.taken(rows), batch.numbers[rows], self._shared)
 
     def _from_base(self) -> SummaryState:
+        """A summary that has seen all shared events, and holds what the base kept of them."""
         summary, count = self.pool.summary, len(self._shared)
         columns = self._shared.columns
         payload = columns.payload[:count]
         values = payload.view(np.float64) if self.base.float_values else payload
         held = SummaryEvents(columns.time[:count], columns.type[:count], values, columns.valid[:count])
-        return summary.advance_numbered(held, columns.number[:count], summary.new_state())
+        born = summary.advance_numbered(held, columns.number[:count], summary.new_state())
+        for name in ("learnt", "probabilities", "tick"):
+            getattr(born.columns, name)[:] = getattr(columns, name)
+        born.columns.marks[[SEEN, NOW, STARTED]] = columns.marks[[SEEN, NOW, STARTED]]
+        return born
 
     def _copy_to_keys(self, batch: _Batch) -> None:
         known = list(self.pool)
@@ -126,7 +132,7 @@ class KeyedSummary:
                 names += [key] * len(rows)
                 parts.append(rows)
             rows = np.concatenate(parts)
-            self.pool.advance(names, _rows(batch.events, rows), batch.numbers[rows])
+            self.pool.advance(names, batch.events.taken(rows), batch.numbers[rows])
         self._old = set(known)
 
     def ask(self, key: Hashable) -> Answer:
@@ -165,12 +171,3 @@ class KeyedSummary:
         self.pool.restore(data[_HEADER.size + base :])
         self._shared, self._seen, self._last = shared, seen, last if has_last else None
         self._old = set(self.pool)
-
-
-def _rows(events: SummaryEvents, rows: NDArray[np.int64]) -> SummaryEvents:
-    return SummaryEvents(
-        np.asarray(events.time)[rows],
-        events.codes[rows],
-        None if events.values is None else events.values[rows],
-        None if events.valid is None else events.valid[rows],
-    )

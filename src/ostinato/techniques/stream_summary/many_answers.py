@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ostinato.errors import MatchError
 from ostinato.techniques.stream_summary.answers import Answering, Answers, KeptColumns, kept_columns
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, MARKS
-from ostinato.techniques.stream_summary.pool import SummaryPool
+from ostinato.techniques.stream_summary.pool import PooledSummaries, SummaryPool
 from ostinato.techniques.stream_summary.state import SummaryState
 from ostinato.techniques.stream_summary.summary import Summary
 
 VERSION = 1
 _MAGIC = b"OSPL"
-_HEADER = struct.Struct("<4sHH16sqqqq")  # magic, version, unused, query, keys, widths of the two arrays, wide summaries
+_HEADER = struct.Struct("<4sHH16sqqq")  # magic, version, unused, query, keys, width of a row, wide summaries
 _WIDE = struct.Struct("<qq")  # key, length
 
 
@@ -52,13 +52,11 @@ class AnsweringPool(SummaryPool):
 
     def to_bytes(self) -> bytes:
         """All summaries. Keys must be whole numbers: whoever has others numbers them."""
-        keys = np.array(list(self._slots), np.int64)
-        integers, numbers = self._integers[: len(keys) + 1], self._numbers[: len(keys) + 1]
-        widths = (integers.shape[1], numbers.shape[1])
-        header = _HEADER.pack(_MAGIC, VERSION, 0, self._query, len(keys), *widths, len(self._wide))
-        parts = [header, keys.tobytes(), integers.tobytes(), numbers.tobytes()]
-        for key, state in self._wide.items():
-            data = state.to_bytes()
+        stored = self.dump()
+        keys = np.array(stored.keys, np.int64)
+        header = _HEADER.pack(_MAGIC, VERSION, 0, self._query, *stored.rows.shape, len(stored.wide))
+        parts = [header, keys.tobytes(), stored.rows.tobytes()]
+        for key, data in stored.wide.items():
             parts += [_WIDE.pack(key, len(data)), data]
         return b"".join(parts)
 
@@ -66,22 +64,21 @@ class AnsweringPool(SummaryPool):
         """Takes the summaries of `to_bytes` in place of its own."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise MatchError("SUMMARY_STATE", "these bytes are no summaries")
-        _, version, _, query, count, *widths, wide = _HEADER.unpack_from(data)
+        _, version, _, query, count, width, wide_count = _HEADER.unpack_from(data)
         if version != VERSION:
             raise MatchError("SUMMARY_STATE", f"summaries of version {version}, where version {VERSION} is read")
-        if query != self._query or widths != [self._integers.shape[1], self._numbers.shape[1]]:
+        if query != self._query or width != len(self.fresh_row):
             hint = "start anew, or ask with their own query"
             raise MatchError("SUMMARY_STATE", "the summaries of another query", hint=hint)
         bytes_of = _Reader(data, _HEADER.size)
-        keys = np.frombuffer(bytes_of.next(8 * count), np.int64)
-        self._integers = _rows(bytes_of.next(8 * (count + 1) * widths[0]), np.dtype(np.int64), widths[0])
-        self._numbers = _rows(bytes_of.next(8 * (count + 1) * widths[1]), np.dtype(np.float64), widths[1])
-        self._slots = {key: place + 1 for place, key in enumerate(keys.tolist())}
-        self._wide = {}
-        for _ in range(wide):
+        keys = np.frombuffer(bytes_of.next(8 * count), np.int64).tolist()
+        rows = np.frombuffer(bytes_of.next(8 * count * width), np.int64).reshape(count, width)
+        wide = {}
+        for _ in range(wide_count):
             key, length = _WIDE.unpack(bytes_of.next(_WIDE.size))
-            self._wide[key] = self.summary.state_from_bytes(bytes_of.next(length))
+            wide[key] = bytes_of.next(length)
         bytes_of.check_end()
+        self.load(PooledSummaries(keys, rows, wide))
 
 
 class _Reader:
@@ -101,10 +98,6 @@ class _Reader:
     def check_end(self) -> None:
         if self.place != len(self.data):
             raise MatchError("SUMMARY_STATE", "the summaries' bytes go on behind their end")
-
-
-def _rows(data: bytes, dtype: np.dtype[np.int64] | np.dtype[np.float64], width: int) -> NDArray[np.generic]:
-    return np.frombuffer(data, dtype).reshape(-1, width).copy()
 
 
 def _put_integers(row: NDArray[np.int64], state: SummaryState) -> None:

@@ -7,7 +7,8 @@ arrays and is kept by itself.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,17 @@ def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, s
             _store(columns, integers, numbers, slots[group])
 
 
+@dataclass(frozen=True, slots=True)
+class PooledSummaries:
+    """All that a pool holds, to be stored somewhere."""
+
+    keys: Sequence[Hashable]
+    rows: NDArray[np.int64]
+    """A row for each key: its integers, then the bits of its doubles."""
+    wide: Mapping[Hashable, bytes] = field(default_factory=dict)
+    """Summaries that are kept by themselves; their rows say nothing."""
+
+
 class SummaryPool:
     """The summaries of all keys. Unlike states, it is changed by `advance`."""
 
@@ -156,19 +168,13 @@ class SummaryPool:
         starts = np.flatnonzero(np.diff(ordered, prepend=-1))
         first = np.append(starts, len(events)).astype(np.int64)
         touched = ordered[starts]
-        time = np.ascontiguousarray(events.time, np.int64)[order]
         if numbers is None:
             seen = self._marks(touched, SEEN)
             numbers = np.arange(len(events)) + np.repeat(seen - starts, np.diff(first))
         else:
             numbers = numbers[order]
-        by_key = SummaryEvents(
-            time,
-            np.ascontiguousarray(events.codes)[order],
-            None if events.values is None else events.values[order],
-            None if events.valid is None else events.valid[order],
-        )
-        self._check_order(time, first, touched)
+        by_key = events.taken(order)
+        self._check_order(by_key.time, first, touched)
         incoming = self.summary.incoming(by_key, numbers)
         overflowed = np.zeros(len(touched), np.bool_)
         alone = np.isin(touched, [self._slots[key] for key in self._wide]) if self._wide else overflowed
@@ -206,13 +212,7 @@ class SummaryPool:
         for group in np.flatnonzero(chosen).tolist():
             key = names[int(slots[group])]
             part = slice(int(first[group]), int(first[group + 1]))
-            own = SummaryEvents(
-                events.time[part],
-                events.codes[part],
-                None if events.values is None else events.values[part],
-                None if events.valid is None else events.valid[part],
-            )
-            self.put(key, self.summary.advance_numbered(own, numbers[part], self.state(key)))
+            self.put(key, self.summary.advance_numbered(events.taken(part), numbers[part], self.state(key)))
 
     def _marks(self, slots: NDArray[np.int64], mark: int) -> NDArray[np.int64]:
         marks: NDArray[np.int64] = self._integers[slots, _INTEGERS * self.summary.query.size + mark]
@@ -240,10 +240,33 @@ class SummaryPool:
     def put(self, key: Hashable, state: SummaryState) -> None:
         """Sets the summary of a key."""
         slot = self._slot(key)
+        self._wide.pop(key, None)
         if state.is_wide:
             self._wide[key] = state
         else:
             self._put(slot, state.columns)
+
+    # --- all of it ---
+
+    @property
+    def fresh_row(self) -> NDArray[np.int64]:
+        """A new summary, as `PooledSummaries.rows` has it."""
+        return np.concatenate((self._integers[0], self._numbers[0].view(np.int64)))
+
+    def dump(self) -> PooledSummaries:
+        """The summaries of all keys, in the order in which the keys came."""
+        used = slice(1, len(self) + 1)
+        rows = np.concatenate((self._integers[used], self._numbers[used].view(np.int64)), axis=1)
+        return PooledSummaries(list(self), rows, {key: state.to_bytes() for key, state in self._wide.items()})
+
+    def load(self, stored: PooledSummaries) -> None:
+        """Takes what `dump` gave in place of its own. Raises SUMMARY_STATE where a wide summary is another query's."""
+        edge = self._integers.shape[1]
+        wide = {key: self.summary.state_from_bytes(data) for key, data in stored.wide.items()}
+        self._integers = np.concatenate((self._integers[:1], stored.rows[:, :edge]))
+        self._numbers = np.concatenate((self._numbers[:1], stored.rows[:, edge:].view(np.float64)))
+        self._slots = {key: place + 1 for place, key in enumerate(stored.keys)}
+        self._wide = wide
 
     def ask(self, key: Hashable) -> Answer:
         return self.summary.ask(self.state(key))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import SummaryAggregate
-from ostinato.techniques.stream_summary.expression import NO_STATE, START, Automaton
+from ostinato.techniques.stream_summary.automaton import NO_STATE, START, Automaton
 
 
 class Move(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, QueryError, did_you_mean
 from ostinato.query.summary_query import LARGEST_TIME_US, SummaryAggregate, SummaryQuery, UnknownTypes
+from ostinato.techniques.stream_summary.automaton import Automaton, compile_expression
 from ostinato.techniques.stream_summary.bridges import Kept, contributions
-from ostinato.techniques.stream_summary.expression import Automaton, compile_expression
 from ostinato.techniques.stream_summary.kernel_tables import (
     BY_BENEFIT,
     NOW,
@@ -52,6 +52,13 @@ class SummaryEvents:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def taken(self, rows: NDArray[np.int64] | slice) -> SummaryEvents:
+        """Some of the events, in the order of `rows`."""
+        values = None if self.values is None else self.values[rows]
+        return SummaryEvents(
+            self.time[rows], self.codes[rows], values, None if self.valid is None else self.valid[rows]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,10 @@ class Summary:
         self.choice = choice_of(query, self.program)
         self._scratch: dict[bool, Scratch] = {}
         self._known = {name: code for code, name in enumerate(self.automaton.types)}
-        self._fingerprint = hashlib.sha256(repr((query, float_values, self.automaton)).encode()).digest()[:16]
+        # A set's repr has another order in another process.
+        keyed = None if query.keyed_types is None else sorted(query.keyed_types)
+        asked = (replace(query, keyed_types=None), keyed, float_values, self.automaton)
+        self._fingerprint = hashlib.sha256(repr(asked).encode()).digest()[:16]
 
     def _check_types(self) -> None:
         query, types = self.query, self.automaton.types

@@ -1,0 +1,1 @@
+"""SHARP's figures again: many patterns, one state, one latency bound."""

@@ -1,0 +1,120 @@
+"""Event queries and columns -> a bounded engine's matches, in one call or in several with bytes in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.language.event_binding import bind_event_query
+from ostinato.language.event_query import parse_event_query
+from ostinato.planning.bounded_conditions import lower_plan
+from ostinato.planning.bounded_plan import bounded_programs
+from ostinato.planning.event_plan import EventsPlan, plan_events
+from ostinato.planning.event_types import type_events
+from ostinato.predicates.evaluate import as_vector, evaluate
+from ostinato.predicates.types import Settings, normalise
+from ostinato.predicates.vectors import Vector
+from ostinato.query.expressions import Column, Expr
+from ostinato.sharing.bounds import Bounds, read_bounds
+from ostinato.sharing.clock import VirtualClock
+from ostinato.sharing.merged_plan import MergedPlan, merge
+from ostinato.sharing.plan_conditions import PlanConditions
+from ostinato.techniques.bounded_latency.engine import BoundedEngine
+from ostinato.techniques.bounded_latency.plan_events import PlanEvents
+from ostinato.techniques.bounded_latency.report import Report
+
+SETTINGS = Settings()
+COLUMNS = {"at": pa.int64(), "kind": pa.string(), "id": pa.int64(), "v": pa.float64()}
+CLOCK = VirtualClock(ns_per_event=10, ns_per_visit=10, ns_per_check=10)
+Matches = list[set[tuple[int, ...]]]
+"""For each query the rows of its matches."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Queries over one table, whose rows are in order of time."""
+
+    texts: tuple[str, ...]
+    columns: dict[str, pa.Array]
+
+    @property
+    def count(self) -> int:
+        return len(self.columns["at"])
+
+    @cached_property
+    def planned(self) -> tuple[EventsPlan, MergedPlan, PlanConditions]:
+        plan = plan_events([bind_event_query(parse_event_query(text), tuple(COLUMNS)) for text in self.texts])
+        types = {name: normalise(kind, SETTINGS) for name, kind in COLUMNS.items()}
+        typed = type_events(plan, types.__getitem__, SETTINGS, numbers="decimal", approximate=False)
+        programs = bounded_programs(typed, [f"q{i}" for i in range(len(self.texts))]).programs
+        merged = merge([programs[i] for i in range(len(self.texts))])
+        return plan, merged, lower_plan(merged, typed.input_types.__getitem__, typed.settings, plan.values)
+
+    @property
+    def merged(self) -> MergedPlan:
+        return self.planned[1]
+
+    def events(self, rows: np.ndarray, first_new: int = 0) -> PlanEvents:
+        some = {Column(name): values.take(pa.array(rows)) for name, values in self.columns.items()}
+
+        def column(expr: Expr) -> Vector:
+            return as_vector(evaluate(expr, some.get, len(rows), SETTINGS), SETTINGS)
+
+        plan = self.planned[0]
+        return PlanEvents(
+            sequence=some[Column("id")].to_numpy().astype(np.int64),
+            order=rows.astype(np.int64),
+            time=rows.astype(np.int64),
+            place=rows.astype(np.int64),
+            link=2 * rows.astype(np.int64),
+            conditions=tuple(np.asarray(column(condition).values, np.bool_) for condition in plan.conditions),
+            values=tuple(np.asarray(column(value).values) for value in plan.values),
+            valid=(None,) * len(plan.values),
+            column=column,
+            first_new=first_new,
+        )
+
+
+@dataclass(frozen=True)
+class Ran:
+    matches: Matches
+    reports: list[Report]
+    partial_matches: int
+
+    @property
+    def dropped(self) -> list[int]:
+        return [sum(report.patterns[q].dropped for report in self.reports) for q in range(len(self.matches))]
+
+
+def run(stream: Stream, bounds: Bounds | None = None, cuts: Sequence[int] = (), **options: Any) -> Ran:
+    """`cuts`: the rows at which another call begins."""
+    _, merged, conditions = stream.planned
+    engine = BoundedEngine(merged, conditions, bounds, **{"clock": CLOCK, **options})
+    kept, state = np.zeros(0, np.int64), None
+    ran = Ran([set() for _ in stream.texts], [], 0)
+    for first, end in zip([0, *cuts], [*cuts, stream.count], strict=True):
+        rows = np.concatenate([kept, np.arange(first, end)])
+        step = engine.advance(stream.events(rows, len(kept)), state, end == stream.count)
+        for query, found in enumerate(step.matches):
+            at = found.offsets
+            ran.matches[query].update(tuple(rows[found.rows[at[m] : at[m + 1]]].tolist()) for m in range(found.count))
+        kept, state = rows[step.rows_needed], step.state
+        ran.reports.append(step.report)
+    return Ran(ran.matches, ran.reports, step.partial_matches)
+
+
+def recall(got: Ran, exact: Ran, since: int = 0) -> float:
+    """Over all queries, of matches that end at row `since` or later."""
+    late = [
+        sum(match[-1] >= since for match in found) for found in (set().union(*got.matches), set().union(*exact.matches))
+    ]
+    return late[0] / late[1]
+
+
+def latency_bound(stream: Stream, **asked: Any) -> Bounds:
+    return read_bounds(stream.merged.names, **asked)

@@ -1,0 +1,159 @@
+"""The bounded engine on streams where it is known what should be dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.techniques.bounded_latency.bounded_runs import Ran, Stream, latency_bound, recall, run
+
+from ostinato.errors import MatchError
+from ostinato.sharing.clock import RealClock
+from ostinato.techniques.bounded_latency.policies import POLICIES
+
+WINDOW = 200
+REST = f"WITHIN {WINDOW} EVENTS RETURN MATCHES"
+LOW_FIRST = f"TIME at TYPE kind PATTERN SEQ(A a, B b, C c, D d) WHERE SAME[id] AND a.v < b.v AND b.v + c.v < 100 {REST}"
+OTHER_END = f"TIME at TYPE kind PATTERN SEQ(A a, B b, C c, E e) WHERE SAME[id] AND a.v < b.v AND b.v + c.v < 100 {REST}"
+
+
+def table(values: np.ndarray, seed: int = 7) -> dict[str, pa.Array]:
+    """Five kinds, three ids, and values that are given."""
+    rng, count = np.random.default_rng(seed), len(values)
+    return {
+        "at": pa.array(np.arange(count)),
+        "kind": pa.array(list("ABCDE")).take(pa.array(rng.integers(0, 5, count))),
+        "id": pa.array(rng.integers(0, 3, count)),
+        "v": pa.array(values),
+    }
+
+
+@pytest.fixture(scope="module")
+def stream() -> Stream:
+    """A B above 100 never leads to a match: two thirds of them don't."""
+    return Stream((LOW_FIRST, OTHER_END), table(np.random.default_rng(3).uniform(0, 300, 8000)))
+
+
+@pytest.fixture(scope="module")
+def exact(stream: Stream) -> Ran:
+    return run(stream)
+
+
+@pytest.fixture(scope="module")
+def half(stream: Stream) -> Ran:
+    return run(stream, latency_bound(stream, latency_bound=0.5))
+
+
+def test_half_the_latency_costs_hardly_a_match(half: Ran, exact: Ran) -> None:
+    assert recall(half, exact, since=4000) > 0.97
+    assert all(got <= all_of_it for got, all_of_it in zip(half.matches, exact.matches, strict=True))
+    assert min(half.dropped) > 0
+
+
+def test_the_bound_is_kept_within_a_tenth(stream: Stream) -> None:
+    calm = run(stream, latency_bound(stream, latency_bound="1 s"))
+    usual = calm.reports[0].patterns[0].latency_p50_ns
+    ran = run(stream, latency_bound(stream, latency_bound=f"{usual / 2:.0f} ns"))
+    for pattern in ran.reports[0].patterns:
+        assert pattern.latency_p50_ns < 1.1 * usual / 2 * 2 ** (1 / 8)  # quantiles are rounded up by an eighth octave
+
+
+def test_it_beats_every_other_way_to_shed(stream: Stream, exact: Ran) -> None:
+    bounds = latency_bound(stream, latency_bound=0.3)
+    ran = {policy: run(stream, bounds, policy=policy) for policy in POLICIES}
+    kept = {policy: recall(one, exact, since=4000) for policy, one in ran.items()}
+    for policy, one in ran.items():
+        assert all(got <= all_of_it for got, all_of_it in zip(one.matches, exact.matches, strict=True)), policy
+        assert policy == "sharp" or kept[policy] < kept["sharp"], kept
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_cuts_change_nothing(stream: Stream, policy: str) -> None:
+    bounds = latency_bound(stream, latency_bound=0.5)
+    whole = run(stream, bounds, policy=policy)
+    parts = run(stream, bounds, cuts=(1, 2000, 2001, 5555), policy=policy)
+    assert (parts.matches, parts.dropped) == (whole.matches, whole.dropped)
+
+
+def test_without_bounds_nothing_is_given_up(stream: Stream, exact: Ran) -> None:
+    ran = run(stream, latency_bound(stream))
+    assert ran.matches == exact.matches
+    assert [(p.dropped, p.recall_estimate, p.bound_ns) for p in ran.reports[0].patterns] == [(0, 1.0, None)] * 2
+
+
+def test_a_bound_that_is_never_reached_gives_up_nothing(stream: Stream, exact: Ran) -> None:
+    assert run(stream, latency_bound(stream, latency_bound="1 s")).matches == exact.matches
+
+
+def test_a_bound_below_the_cost_of_an_event_sheds_what_may_be(stream: Stream, exact: Ran) -> None:
+    ran = run(stream, latency_bound(stream, latency_bound="1 ns"))
+    assert recall(ran, exact, since=4000) < 0.2
+    assert [pattern.within_bound for pattern in ran.reports[0].patterns] == [0.0, 0.0]
+
+
+def test_a_pattern_without_a_bound_is_matched_whole(stream: Stream, exact: Ran) -> None:
+    ran = run(stream, latency_bound(stream, latency_bound={"q0": "60 ns"}))
+    assert ran.matches[1] == exact.matches[1]
+    assert ran.matches[0] < exact.matches[0]
+
+
+def test_a_weight_decides_who_gives_up(stream: Stream) -> None:
+    heavy = run(stream, latency_bound(stream, latency_bound=0.1, weights={"q0": 50.0}))
+    light = run(stream, latency_bound(stream, latency_bound=0.1, weights={"q0": 0.02}))
+    assert len(heavy.matches[0]) > len(light.matches[0])
+
+
+def test_memory_is_bounded_too(stream: Stream, exact: Ran) -> None:
+    calm = run(stream, latency_bound(stream, memory_bound="1 GB"))
+    tight = run(stream, latency_bound(stream, memory_bound="12 KB"))
+    assert calm.matches == exact.matches
+    assert tight.partial_matches < 0.7 * calm.partial_matches
+    assert recall(tight, exact, since=4000) > 0.5
+
+
+def test_a_selection_ratio_keeps_a_share(stream: Stream, exact: Ran) -> None:
+    most, least = (run(stream, latency_bound(stream, selection_ratio=ratio)) for ratio in (0.8, 0.05))
+    assert recall(least, exact) < recall(most, exact) < 1.0
+
+
+def test_a_batch_budget_bounds_the_whole_call(stream: Stream, exact: Ran) -> None:
+    free = run(stream, latency_bound(stream, batch_budget="1 s"))
+    ran = run(stream, latency_bound(stream, batch_budget="400 us"))
+    assert free.matches == exact.matches
+    assert 0 < sum(map(len, ran.matches)) < sum(map(len, exact.matches))
+
+
+def test_the_report_says_what_was_given_up(half: Ran, exact: Ran) -> None:
+    report = half.reports[0]
+    table = report.table()
+    assert table.column("query").to_pylist() == ["q0", "q1"]
+    assert table.column("matches").to_pylist() == [len(found) for found in half.matches]
+    true = [len(got) / len(all_of_it) for got, all_of_it in zip(half.matches, exact.matches, strict=True)]
+    assert table.column("recall_estimate").to_pylist() == pytest.approx(true, abs=0.1)
+    assert all(events > 0 for events in table.column("calibrated_events").to_pylist())
+    periods = report.by_period()
+    assert sum(periods.column("dropped").to_pylist()) == sum(half.dropped)
+    assert "given up" in str(report)
+
+
+def test_it_learns_anew_when_values_move() -> None:
+    """Only low values of b lead to a match. Then all values are shifted, and none of the old buckets fits."""
+    low_b = f"TIME at TYPE kind PATTERN SEQ(A a, B b, C c, D d) WHERE SAME[id] AND a.v < b.v AND b.v + 200 < d.v {REST}"
+    values = np.random.default_rng(5).uniform(0, 300, 10_000) + np.where(np.arange(10_000) < 6000, 0, 5000)
+    stream = Stream((low_b,), table(values))
+    got, exact = run(stream, latency_bound(stream, latency_bound=0.5)), run(stream)
+    assert recall(got, exact, since=4000) > 0.9
+    assert recall(got, exact, since=6000 + 2 * WINDOW) > 0.95
+
+
+def test_a_real_clock_gives_a_subset(stream: Stream, exact: Ran) -> None:
+    ran = run(stream, latency_bound(stream, latency_bound="50 us"), clock=RealClock())
+    assert all(got <= all_of_it for got, all_of_it in zip(ran.matches, exact.matches, strict=True))
+    assert ran.reports[0].patterns[0].overhead >= 0.0
+
+
+def test_bytes_of_another_version_are_refused(stream: Stream) -> None:
+    from ostinato.techniques.bounded_latency.packed import unpacked
+
+    with pytest.raises(MatchError, match="STATE_FORMAT"):
+        unpacked(b"nonsense")
