@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from benchmarks.bounded.comparing import LENGTHS, POLICIES, RECALL, SHARP, Goals, Setting, compared, setting
+from benchmarks.bounded.comparing import (
+    LENGTHS,
+    POLICIES,
+    RECALL,
+    RECORDED_LENGTHS,
+    SHARP,
+    Goals,
+    Setting,
+    compared,
+    setting,
+)
 from benchmarks.bounded.queries import q3_q4, q5_q6_clauses
 from benchmarks.bounded.recorded import CLAUSE_WINDOW, bike_trips, crimes
 from benchmarks.bounded.running import TARIFF, selecting_run, without_bound
@@ -41,7 +51,7 @@ def measure_bikes(scale: Scale) -> list[Record]:
             "Citi Bike",
             lambda length: trips.slice(0, length),
             lambda table: event_work(q3_q4(), table).work,
-            LENGTHS[scale],
+            RECORDED_LENGTHS[scale],
         ),
     )
 
@@ -58,7 +68,7 @@ def crimes_setting(scale: Scale) -> Setting | None:
         return None
     texts = q5_q6_clauses(CLAUSE_WINDOW)
     return setting(
-        "crimes", lambda length: rows.slice(0, length), lambda table: clause_work(texts, table), LENGTHS[scale]
+        "crimes", lambda length: rows.slice(0, length), lambda table: clause_work(texts, table), RECORDED_LENGTHS[scale]
     )
 
 

@@ -37,6 +37,22 @@ class CoreClock:
         return time.thread_time_ns() - began_ns
 
 
+@dataclass(slots=True)
+class MeteredClock:
+    """Another clock, and all that it said was spent on matching."""
+
+    clock: Clock
+    total_ns: int = 0
+
+    def now_ns(self) -> int:
+        return self.clock.now_ns()
+
+    def spent_ns(self, began_ns: int, work: WorkDone) -> int:
+        spent = self.clock.spent_ns(began_ns, work)
+        self.total_ns += spent
+        return spent
+
+
 TARIFF = VirtualClock(ns_per_event=20, ns_per_visit=25, ns_per_check=50)
 """About what the kernel takes; the same in every run."""
 CORE = CoreClock()
@@ -49,6 +65,8 @@ class Outcome:
     matches: tuple[PatternMatches, ...]
     seconds: float
     """Of one core, for matching and deciding."""
+    matching_ns: float = 0.0
+    """An event's, by the clock of the run."""
     report: Report | None = None
     partial_matches: int = 0
     """Made over the whole run; 0 where nobody counted."""
@@ -75,8 +93,7 @@ class Whole:
 def without_bound(work: Work, clock: Clock, mode: Mode = "view") -> Whole:
     """All matches; counted as an engine with a bound counts, so that latencies compare."""
     plan, conditions = work.plan(separate=mode == "separate")
-    materialise = "instance" if mode == "instance" else "view"
-    matcher = SharedMatcher(plan, conditions, materialise=materialise, limits=LIMITS)
+    matcher = SharedMatcher(plan, conditions, materialise=_materialised(mode), limits=LIMITS)
     began = time.thread_time()
     run = matcher.begin(work.events, None, one_class_a_node(plan, conditions))
     began_ns = clock.now_ns()
@@ -84,10 +101,10 @@ def without_bound(work: Work, clock: Clock, mode: Mode = "view") -> Whole:
     done = WorkDone(len(work), int(run.ledger.visits.sum()), int(run.ledger.checks.sum()))
     spent_ns = clock.spent_ns(began_ns, done)
     matches, _ = run.finish()
-    outcome = Outcome(matches, time.thread_time() - began, None, int(run.ledger.created.sum()))
+    event_ns = spent_ns / max(len(work), 1)
+    outcome = Outcome(matches, time.thread_time() - began, event_ns, None, int(run.ledger.created.sum()))
     steps = run.ledger.step_work
     parts = steps @ shape_of(plan).step_patterns / max(int(steps.sum()), 1)
-    event_ns = spent_ns / max(len(work), 1)
     return Whole(outcome, event_ns, parts * event_ns)
 
 
@@ -103,7 +120,7 @@ def allowed_recall(work: Work, share: float, whole: Whole) -> float:
 def exact_run(work: Work, *, separate: bool = False) -> Outcome:
     """As a workload without bounds runs: nothing is counted for a keeper."""
     plan, conditions = work.plan(separate=separate)
-    return _timed(BoundedEngine(plan, conditions, limits=LIMITS), work)
+    return _timed(BoundedEngine(plan, conditions, limits=LIMITS), work, MeteredClock(CORE))
 
 
 def bounded_run(work: Work, share: float, policy: str, clock: Clock, whole: Whole, mode: Mode = "view") -> Outcome:
@@ -121,12 +138,18 @@ def selecting_run(work: Work, ratio: float, policy: str, clock: Clock) -> Outcom
 
 def _run(work: Work, bounds: Bounds, policy: str, clock: Clock, mode: Mode) -> Outcome:
     plan, conditions = work.plan(separate=mode == "separate")
-    materialise = "instance" if mode == "instance" else "view"
-    engine = BoundedEngine(plan, conditions, bounds, policy=policy, clock=clock, limits=LIMITS, materialise=materialise)
-    return _timed(engine, work)
+    meter = MeteredClock(clock)
+    how = _materialised(mode)
+    engine = BoundedEngine(plan, conditions, bounds, policy=policy, clock=meter, limits=LIMITS, materialise=how)
+    return _timed(engine, work, meter)
 
 
-def _timed(engine: BoundedEngine, work: Work) -> Outcome:
+def _materialised(mode: Mode) -> Literal["view", "instance"]:
+    return "instance" if mode == "instance" else "view"
+
+
+def _timed(engine: BoundedEngine, work: Work, meter: MeteredClock) -> Outcome:
     began = time.thread_time()
     step = engine.advance(work.events, None, finished=True)
-    return Outcome(step.matches, time.thread_time() - began, step.report)
+    seconds = time.thread_time() - began
+    return Outcome(step.matches, seconds, meter.total_ns / max(len(work), 1), step.report)

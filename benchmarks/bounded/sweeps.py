@@ -5,7 +5,12 @@ All at half of the latency without a bound.
 
 from __future__ import annotations
 
-from benchmarks.bounded.comparing import POLICIES, SHARP, SWEEP_LENGTHS, compared, setting
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from benchmarks.bounded.comparing import POLICIES, SHARP, SWEEP_LENGTHS, Setting, compared, setting
 from benchmarks.bounded.queries import SHORTEST, q1_q2_of_length, q3_q4
 from benchmarks.bounded.streams import ds1, ds2
 from benchmarks.bounded.workloads import event_work
@@ -16,11 +21,13 @@ SHARE = 0.5
 SEED = 2
 MOST_V = (1, 3, 5, 7, 9)
 """Millions."""
-LONGEST = 8
+PATTERN_LENGTHS = {Scale.SMALL: (4, 6, 8), Scale.FULL: (4, 5, 6, 7, 8)}
+LENGTH_EVENTS = {Scale.SMALL: (6_000, 40_000), Scale.FULL: (20_000, 200_000)}
 LENGTH_WINDOW = 500
 """Events, for the sweep of lengths: choices of five B among those of a window are many."""
 WINDOWS = {Scale.SMALL: (1, 2, 4), Scale.FULL: (1, 2, 4, 8)}
 """Thousands of events. Matches grow with the cube of the window: at 16,000 there are some hundred million."""
+WINDOW_LENGTHS = (10_000, 20_000)
 OFFSETS = (0, 1, 2, 3)
 PLACED = (SHARP, "random_state", "random_input")
 
@@ -28,28 +35,19 @@ PLACED = (SHARP, "random_state", "random_input")
 def measure_selectivity(scale: Scale) -> list[Record]:
     records = []
     for most in MOST_V:
-        at = setting(
-            f"max V {most} M",
-            lambda length, most=most: ds1(length, SEED, most * 1e6),
-            lambda table: event_work(q3_q4(), table).work,
-            SWEEP_LENGTHS[scale],
-        )
-        records += compared("figure 9", f"DS1, V to {most} M", at, SHARE, tuple(POLICIES))
+        stream = partial(ds1, seed=SEED, most_v=most * 1e6)
+        at = _setting(f"DS1, V to {most} M", stream, q3_q4(), SWEEP_LENGTHS[scale])
+        records += compared("figure 9", at.name, at, SHARE, tuple(POLICIES))
     return records
 
 
 def measure_lengths(scale: Scale) -> list[Record]:
     """The Kleene closure of Q1 and Q2 with one to five events."""
     records = []
-    for length in range(SHORTEST, LONGEST + 1):
+    for length in PATTERN_LENGTHS[scale]:
         texts = q1_q2_of_length(length, LENGTH_WINDOW)
-        at = setting(
-            f"length {length}",
-            lambda events: ds1(events, SEED),
-            lambda table, texts=texts: event_work(texts, table).work,
-            SWEEP_LENGTHS[scale],
-        )
-        records += compared("figure 10", f"DS1, length {length}", at, SHARE, tuple(POLICIES))
+        at = _setting(f"DS1, length {length}", partial(ds1, seed=SEED), texts, LENGTH_EVENTS[scale])
+        records += compared("figure 10", at.name, at, SHARE, tuple(POLICIES))
     return records
 
 
@@ -58,29 +56,19 @@ def measure_windows(scale: Scale) -> list[Record]:
     records = []
     for thousands in WINDOWS[scale]:
         texts = q1_q2_of_length(SHORTEST, thousands * 1_000)
-        at = setting(
-            f"window {thousands},000",
-            lambda events: ds2(events, SEED),
-            lambda table, texts=texts: event_work(texts, table).work,
-            WINDOW_LENGTHS,
-        )
-        records += compared("figure 11", f"DS2, window {thousands},000", at, SHARE, tuple(POLICIES))
+        at = _setting(f"DS2, window {thousands},000", partial(ds2, seed=SEED), texts, WINDOW_LENGTHS)
+        records += compared("figure 11", at.name, at, SHARE, tuple(POLICIES))
     return records
-
-
-WINDOW_LENGTHS = (10_000, 20_000)
 
 
 def measure_offsets(scale: Scale) -> list[Record]:
     """What Q3 and Q4 share stands 0 to 3 events behind their start."""
     records = []
     for offset in OFFSETS:
-        texts = q3_q4(offset=offset)
-        at = setting(
-            f"offset {offset}",
-            lambda events: ds1(events, SEED),
-            lambda table, texts=texts: event_work(texts, table).work,
-            SWEEP_LENGTHS[scale],
-        )
-        records += compared("figure 14", f"DS1, offset {offset}", at, SHARE, PLACED)
+        at = _setting(f"DS1, offset {offset}", partial(ds1, seed=SEED), q3_q4(offset=offset), SWEEP_LENGTHS[scale])
+        records += compared("figure 14", at.name, at, SHARE, PLACED)
     return records
+
+
+def _setting(name: str, stream: Callable[[int], pa.Table], texts: Sequence[str], lengths: tuple[int, int]) -> Setting:
+    return setting(name, stream, lambda table: event_work(texts, table).work, lengths)

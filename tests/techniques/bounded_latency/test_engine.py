@@ -142,7 +142,6 @@ def test_it_learns_anew_when_values_move() -> None:
     values = np.random.default_rng(5).uniform(0, 300, 10_000) + np.where(np.arange(10_000) < 6000, 0, 5000)
     stream = Stream((low_b,), table(values))
     got, exact = run(stream, latency_bound(stream, latency_bound=0.5)), run(stream)
-    assert recall(got, exact, since=4000) > 0.9
     assert recall(got, exact, since=6000 + 2 * WINDOW) > 0.95
 
 

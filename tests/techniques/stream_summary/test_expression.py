@@ -73,3 +73,13 @@ def test_what_is_no_expression_is_underlined(text: str, span: Span) -> None:
         parse(text)
     assert caught.value.code == "SUMMARY_EXPRESSION"
     assert caught.value.span == span
+
+
+def test_repeats_of_repeats() -> None:
+    assert dump("a" + "*" * 5000) == dump("a*") == dump("a?+") == dump("(a+)?")
+
+
+@pytest.mark.parametrize("expression", ["(" * 3000 + "a" + ")" * 3000, "(a|b)*a" + "(a|b)" * 12])
+def test_what_is_too_large(expression: str) -> None:
+    with pytest.raises(QueryError, match="SUMMARY_EXPRESSION"):
+        compile_expression(expression)

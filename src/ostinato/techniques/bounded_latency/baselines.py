@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ostinato.sharing.merged_plan import MergedPlan
+from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 from ostinato.techniques.bounded_latency.limits import Measured
 from ostinato.techniques.bounded_latency.selection import BUCKETS, Limit, Selection, bucket_of, cut_of
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.worth import CostModel, estimate
-
-from ostinato.sharing.merged_plan import MergedPlan
-from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 
 Reals = NDArray[np.float64]
 LEAST_SHARE = 1e-3

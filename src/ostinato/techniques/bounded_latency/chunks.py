@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from ostinato.techniques.bounded_latency.accounts import new_accounts
-from ostinato.techniques.bounded_latency.keeper import Keeper
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, recall, with_period
 
 from ostinato.sharing.clock import Clock, Work
 from ostinato.sharing.merged_plan import MergedPlan
+from ostinato.techniques.bounded_latency.accounts import new_accounts
+from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.ledger import Ledger
 from ostinato.techniques.bounded_latency.matcher import MatcherRun
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, recall, with_period
 from ostinato.techniques.bounded_latency.store import SPARE, USED
 
 SHORTEST, LONGEST = 32, 4096

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from ostinato.techniques.bounded_latency.plan_shape import PlanShape
-from ostinato.techniques.bounded_latency.sketch import Sketch
 
 from ostinato.techniques.bounded_latency.ledger import Buckets
+from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+from ostinato.techniques.bounded_latency.sketch import Sketch
 
 Reals = NDArray[np.float64]
 Edges = tuple[tuple[Reals, ...], ...]

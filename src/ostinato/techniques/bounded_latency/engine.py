@@ -12,23 +12,23 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from ostinato.techniques.bounded_latency.chunks import BoundedCall
-from ostinato.techniques.bounded_latency.keeper import Keeper
-from ostinato.techniques.bounded_latency.keeper_state import keeper_from_bytes, keeper_to_bytes
-from ostinato.techniques.bounded_latency.plan_shape import shape_of
-from ostinato.techniques.bounded_latency.policies import policy_of
-from ostinato.techniques.bounded_latency.report import Report, unbounded_report
 
 from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.clock import Clock, RealClock
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
+from ostinato.techniques.bounded_latency.chunks import BoundedCall
+from ostinato.techniques.bounded_latency.keeper import Keeper
+from ostinato.techniques.bounded_latency.keeper_state import keeper_from_bytes, keeper_to_bytes
 from ostinato.techniques.bounded_latency.ledger import AGES
 from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
 from ostinato.techniques.bounded_latency.matcher_state import MatcherState
 from ostinato.techniques.bounded_latency.materialise import PatternMatches
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents
+from ostinato.techniques.bounded_latency.plan_shape import shape_of
+from ostinato.techniques.bounded_latency.policies import policy_of
+from ostinato.techniques.bounded_latency.report import Report, unbounded_report
 
 _LENGTHS = struct.Struct("<QQ")
 

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ostinato.sharing.bounds import Bounds
+from ostinato.sharing.clock import Work
+from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.techniques.bounded_latency.accounts import Accounts, ChunkSoFar, new_accounts
 from ostinato.techniques.bounded_latency.baselines import (
     condition_use,
@@ -27,8 +31,10 @@ from ostinato.techniques.bounded_latency.class_edges import (
     regrouped,
 )
 from ostinato.techniques.bounded_latency.latency import LatencyMeter
+from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, Orders
 from ostinato.techniques.bounded_latency.limits import Control, Measured, costs, new_control, new_limits
 from ostinato.techniques.bounded_latency.losses import GivenUp, lost_matches, nothing_given_up
+from ostinato.techniques.bounded_latency.matcher import MatcherRun
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Admission, Policy, admission
 from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select
@@ -36,15 +42,11 @@ from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.tariff import Tariff
 from ostinato.techniques.bounded_latency.worth import PRIOR_VISITS, CostModel, Estimates, estimate
 
-from ostinato.sharing.bounds import Bounds
-from ostinato.sharing.clock import Work
-from ostinato.sharing.merged_plan import MergedPlan
-from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, Orders
-from ostinato.techniques.bounded_latency.matcher import MatcherRun
-
 Reals = NDArray[np.float64]
 EXPLORE = 0.02
 """Which part of what is kept goes to first events, drawn by tag, of which nothing is dropped."""
+LEAST_SPARE = 0.05
+"""However little may be kept, so much of it at least is reckoned with when that part is worked out."""
 RATES_FADE, CHAINS_FADE, LATENCY_FADE, CONTROL_FADE = 1.0, 32.0, 0.5, 1.0
 """Half-lives, in windows."""
 LOOK_AFTER = 0.25
@@ -296,8 +298,8 @@ class Keeper:
         if not limits:
             self._keep_all()
         elif policy.shared:
-            spare = min(1.0, *(limit.budget / max(float(limit.cost.sum()), 1e-9) for limit in limits))
-            self._take_on(select(self.sketch, found, limits, EXPLORE * spare, self.cut))
+            spare = min(limit.budget / max(float(limit.cost.sum()), 1e-9) for limit in limits)
+            self._take_on(select(self.sketch, found, limits, EXPLORE * min(max(spare, LEAST_SPARE), 1.0), self.cut))
         else:
             self._take_on(each_by_itself(self.sketch, model, price, limits))
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from ostinato.sharing.bounds import Bounds
 from ostinato.techniques.bounded_latency.accounts import Accounts, ChunkSoFar, zeroed
 from ostinato.techniques.bounded_latency.class_edges import Learning
 from ostinato.techniques.bounded_latency.keeper import Keeper
+from ostinato.techniques.bounded_latency.ledger import Ledger, Orders
 from ostinato.techniques.bounded_latency.packed import Value, packed, unpacked
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Admission, Policy
 from ostinato.techniques.bounded_latency.sketch import Sketch
-
-from ostinato.sharing.bounds import Bounds
-from ostinato.techniques.bounded_latency.ledger import Ledger, Orders
 
 _KEEPER = (
     "cut",

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from ostinato.techniques.bounded_latency.latency import overloaded
 from ostinato.techniques.bounded_latency.selection import Limit
 from ostinato.techniques.bounded_latency.sketch import Sketch
-from ostinato.techniques.bounded_latency.worth import Estimates
+from ostinato.techniques.bounded_latency.worth import Estimates, step_share
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -56,33 +57,55 @@ class Measured:
     bound: Reals
 
 
-def costs(sketch: Sketch, found: Estimates, window_rows: float) -> list[Reals]:
+@dataclass(frozen=True, slots=True)
+class Costs:
     """[pattern, then TOGETHER][class, age] what keeping a slot whole costs, in units of the model."""
-    share = found.step_share[sketch.node_of]
-    by_pattern = [found.work * share[:, pattern, None] for pattern in range(sketch.shape.patterns)]
-    return [*by_pattern, found.living * (window_rows / sketch.ages), found.work, found.work]
+
+    by_limit: list[Reals]
+    sketch: Sketch
+    work: Reals
+
+    def sheddable(self, pattern: int, calm: Bools) -> Reals:
+        """Without the steps that are taken for a calm pattern anyway."""
+        shape = self.sketch.shape
+        own = np.asarray(~(shape.step_patterns & calm).any(axis=1))
+        share = step_share(self.sketch, own)[self.sketch.node_of]
+        return np.asarray(self.work * share[:, pattern, None])
+
+
+def costs(sketch: Sketch, found: Estimates, window_rows: float) -> Costs:
+    shape = sketch.shape
+    share = step_share(sketch, np.ones(len(shape.step_source), np.bool_))[sketch.node_of]
+    by_pattern = [found.work * share[:, pattern, None] for pattern in range(shape.patterns)]
+    together = [found.living * (window_rows / sketch.ages), found.work, found.work]
+    return Costs([*by_pattern, *together], sketch, found.work)
 
 
 def new_limits(
-    control: Control, of_slots: list[Reals], kept: Reals, measured: Measured, fade: float, ratio: float | None
+    control: Control, of_slots: Costs, kept: Reals, measured: Measured, fade: float, ratio: float | None
 ) -> list[Limit]:
     """Changes `control`; gives a limit for each bound that is exceeded."""
-    predicted = np.array([float((cost * kept).sum()) for cost in of_slots])
-    unshed = np.array([float(cost.sum()) for cost in of_slots])
+    predicted = np.array([float((cost * kept).sum()) for cost in of_slots.by_limit])
+    unshed = np.array([float(cost.sum()) for cost in of_slots.by_limit])
     _correct(control, measured.value, predicted, fade)
     correction = control.correction
     known = np.isfinite(correction) & np.isfinite(measured.bound)
     over = overloaded(control.over, measured.value, unshed * correction, measured.bound)
     control.over = np.where(known, over, False)
-    patterns = len(of_slots) - len(TOGETHER)
+    control.over[-1] = ratio is not None
+    patterns = len(unshed) - len(TOGETHER)
+    calm = ~control.over[:patterns] & ~control.over[patterns:].any()
     limits = []
-    for at in np.flatnonzero(control.over).tolist():
+    for at in np.flatnonzero(control.over[:-1]).tolist():
         target = MEMORY_TARGET if at == patterns else TARGET
         budget = float(target * measured.bound[at] / max(correction[at], 1e-12))
-        limits.append(Limit(_who(at, patterns), of_slots[at], budget))
+        cost = of_slots.by_limit[at]
+        if at < patterns and calm.any():
+            cost = of_slots.sheddable(at, calm)
+            budget -= unshed[at] - float(cost.sum())  # what is spent in any case
+        limits.append(Limit(_who(at, patterns), cost, max(budget, 0.0)))
     if ratio is not None:
-        control.over[-1] = True
-        limits.append(Limit(_who(patterns, patterns), of_slots[-1], ratio * unshed[-1]))
+        limits.append(Limit(_who(patterns, patterns), of_slots.by_limit[-1], ratio * unshed[-1]))
     return limits
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from ostinato.techniques.bounded_latency.sketch import Sketch
-from ostinato.techniques.bounded_latency.worth import CostModel, estimate
 
 from ostinato.techniques.bounded_latency.ledger import Ledger
+from ostinato.techniques.bounded_latency.sketch import Sketch
+from ostinato.techniques.bounded_latency.worth import CostModel, estimate
 
 Reals = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.worth import Estimates
-
-from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -114,22 +114,20 @@ def _orders(
     classes, ages = int(sketch.class_at[-1]), sketch.ages
     words = max(1, -(-shape.patterns // 64))
     masks = np.full((2, classes, ages, words), ~np.uint64(0))
-    kept = np.ones((classes, ages))
+    kept, drawn = np.ones((classes, ages)), np.ones((classes, ages))
     for node, of_node in enumerate(share):
-        here, columns = sketch.of(node), np.flatnonzero(shape.reach[node])
-        if (of_node >= 1.0).all():
+        here, columns, less = sketch.of(node), np.flatnonzero(shape.reach[node]), of_node < 1.0
+        if not less.any():
             continue
-        masks[1, here] &= ~_bits(of_node < 1.0, columns, words)
-        kept[here] = of_node.max(axis=2, initial=0.0)
-    partly = np.where(kept < 1.0, kept, 0.0)
-    for node, of_node in enumerate(share):  # a pattern dropped outright stays dropped where another is kept in part
-        here, columns = sketch.of(node), np.flatnonzero(shape.reach[node])
-        gone = (of_node <= 0.0) & (partly[here] > explore)[:, :, None]
-        if gone.any():
-            masks[0, here] &= ~_bits(gone, columns, words)
-    kept = np.maximum(kept, explore)
-    threshold = (np.minimum(kept, 1.0) * TAG_RANGE).astype(np.uint64)
-    return masks.reshape(2, classes * ages, words), threshold.reshape(-1), kept
+        masks[1, here] &= ~_bits(less, columns, words)
+        kept[here] = of_node.max(axis=2)
+        part = np.where(less, of_node, 0.0).max(axis=2)
+        drawn[here] = np.where(less.any(axis=2), np.maximum(part, explore), 1.0)
+        # Where some pattern is kept in part, one that is dropped outright isn't kept with it.
+        gone = (of_node <= 0.0) & (part > explore)[:, :, None]
+        masks[0, here] &= ~_bits(gone, columns, words)
+    threshold = (drawn * TAG_RANGE).astype(np.uint64)
+    return masks.reshape(2, classes * ages, words), threshold.reshape(-1), np.maximum(kept, explore)
 
 
 def _bits(held: Bools, columns: NDArray[np.int64], words: int) -> NDArray[np.uint64]:

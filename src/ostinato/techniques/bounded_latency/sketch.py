@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 
 from ostinato.techniques.bounded_latency.ledger import Ledger
+from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 
 Reals = NDArray[np.float64]
 STEADY = 0.98

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+
 from ostinato.techniques.bounded_latency.sketch import Sketch, living
 from ostinato.techniques.bounded_latency.tariff import BIRTH, CHECK, VISIT
 
@@ -50,8 +50,6 @@ class Estimates:
     """[class, age] work per event that such partial matches themselves cause where all of them are kept."""
     living: Reals
     """[class, age] partial matches that come through the age, per event, where all of them are kept."""
-    step_share: Reals
-    """[node, pattern] which part of the work on its partial matches is done on steps that lead to the pattern."""
 
 
 def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
@@ -84,7 +82,7 @@ def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
         cost[here] = _until_the_end(spent * kept.any(axis=1))
     per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
     work = per_event * held[:, None]
-    return Estimates(quality, tuple(worth), cost, work, per_event, _step_share(sketch))
+    return Estimates(quality, tuple(worth), cost, work, per_event)
 
 
 def _until_the_end(by_age: Reals) -> Reals:
@@ -149,9 +147,10 @@ def _averaged(values: Reals, weights: Reals, axes: tuple[int, ...]) -> Reals:
     return np.broadcast_to(mean, values.shape).copy()
 
 
-def _step_share(sketch: Sketch) -> Reals:
-    shape: PlanShape = sketch.shape
+def step_share(sketch: Sketch, counted: NDArray[np.bool_]) -> Reals:
+    """[node, pattern] which part of the work on partial matches is done on `counted` steps that lead to the pattern."""
+    shape = sketch.shape
     total = np.bincount(shape.step_source, sketch.step_work, shape.nodes)
     share = np.zeros((shape.nodes, shape.patterns))
-    np.add.at(share, shape.step_source, sketch.step_work[:, None] * shape.step_patterns)
+    np.add.at(share, shape.step_source, (sketch.step_work * counted)[:, None] * shape.step_patterns)
     return share / np.maximum(total, 1e-9)[:, None]

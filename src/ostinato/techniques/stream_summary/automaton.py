@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ostinato.errors import QueryError
 from ostinato.techniques.stream_summary.expression import Choice, Letter, Repeat, Sequence, Tree, parse
 
 START = 0
 NO_STATE = -1
+MAX_STATES = 1024
+"""Counters take room by the square of the states: an expression with more is a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,9 @@ def _deterministic(positions: _Positions) -> Automaton:
     number = {start: START}
     rows: list[tuple[int, ...]] = []
     for current in sets:  # grows while it is read
+        if len(sets) > MAX_STATES:
+            message = f"the expression needs an automaton of more than {MAX_STATES:,} states"
+            raise QueryError("SUMMARY_EXPRESSION", message, hint="choices that can be told apart sooner need fewer")
         after = set().union(*(positions.follow[p] for p in current))
         row = []
         for name in types:

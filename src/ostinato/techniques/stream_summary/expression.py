@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span, did_you_mean
 
@@ -35,6 +35,7 @@ class Repeat:
 
 Tree = Letter | Sequence | Choice | Repeat
 
+MAX_DEPTH = 50
 _REPEATS = {"*": (False, True), "+": (True, True), "?": (False, False)}
 
 
@@ -111,7 +112,8 @@ def _error(text: str, token: _Token | None, why: str) -> QueryError:
 class _Parser:
     text: str
     tokens: list[_Token]
-    place: int = field(default=0)
+    place: int = 0
+    open_groups: int = 0
 
     def peek(self) -> _Token | None:
         return self.tokens[self.place] if self.place < len(self.tokens) else None
@@ -138,7 +140,11 @@ class _Parser:
     def _repeated(self) -> Tree:
         body = self._single()
         while (token := self.peek()) is not None and not token.is_type and token.text in _REPEATS:
-            body = Repeat(body, *_REPEATS[token.text])
+            at_least_once, more_than_once = _REPEATS[token.text]
+            if isinstance(body, Repeat):  # (A?)+ is A*
+                body = Repeat(body.body, body.at_least_once and at_least_once, body.more_than_once or more_than_once)
+            else:
+                body = Repeat(body, at_least_once, more_than_once)
             self.place += 1
         return body
 
@@ -147,8 +153,12 @@ class _Parser:
         self.place += 1
         if token.is_type:
             return Letter(token.text)
+        self.open_groups += 1
+        if self.open_groups > MAX_DEPTH:
+            raise _error(self.text, token, f"groups stand in one another at most {MAX_DEPTH} deep")
         body = self.choice()
         if not self._is(")"):
             raise _error(self.text, self.peek(), "a group is still open")
+        self.open_groups -= 1
         self.place += 1
         return body

@@ -1,0 +1,104 @@
+"""Latency meter, tariff, class edges, admission, packed state: each by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.sharing.clock import VirtualClock, Work
+from ostinato.techniques.bounded_latency.class_edges import buckets_of, learnt, moved, nothing_learnt
+from ostinato.techniques.bounded_latency.latency import LatencyMeter, overloaded
+from ostinato.techniques.bounded_latency.packed import packed, unpacked
+from ostinato.techniques.bounded_latency.policies import Admission, admission, drawn, policy_of
+from ostinato.techniques.bounded_latency.report import MOST_PERIODS, Period, with_period
+from ostinato.techniques.bounded_latency.tariff import Tariff
+
+
+def test_overload_begins_above_the_bound_and_ends_where_all_could_be_kept() -> None:
+    bound, calm, busy = np.full(3, 100.0), np.zeros(3, np.bool_), np.ones(3, np.bool_)
+    average = np.array([99.0, 101.0, 300.0])
+    assert overloaded(calm, average, average, bound).tolist() == [False, True, True]
+    unshed = np.array([89.0, 95.0, 300.0])
+    assert overloaded(busy, np.full(3, 50.0), unshed, bound).tolist() == [False, True, True]
+
+
+def test_quantiles_are_at_most_an_eighth_octave_too_high() -> None:
+    meter = LatencyMeter(np.array([60.0]))
+    for latency in range(1, 101):
+        meter.observe(np.array([float(latency)]), 10, 100.0)
+    for share in (0.5, 0.95, 0.99):
+        assert 100 * share <= meter.quantile_ns(share)[0] <= 100 * share * 2 ** (1 / 8) * 1.01
+    assert (meter.within / meter.bounded).tolist() == [0.6]
+
+
+def test_a_tariff_is_found_from_chunks() -> None:
+    clock, tariff, rng = VirtualClock(50, 5, 20, 200), Tariff(), np.random.default_rng(1)
+    for _ in range(400):
+        work = Work(100, *(int(count) for count in rng.integers(50, 3000, 3)))
+        tariff.observe(work, clock.spent_ns(0, work), 0.999)
+    assert tariff.prices()[1:] == pytest.approx([5, 20, 200], rel=0.3)
+
+
+def test_before_anything_was_measured_all_cost_the_same() -> None:
+    assert Tariff().prices().tolist() == [1, 1, 1, 1]
+
+
+def test_edges_are_quantiles_and_every_value_counts_once() -> None:
+    values = np.concatenate([np.arange(64.0), np.full(1000, 3.0)])
+    (edges,) = learnt(values[None, :], {1: 4})
+    assert edges.tolist() == pytest.approx([15.75, 31.5, 47.25])
+    buckets = buckets_of(((edges,), ()))
+    assert buckets.class_at.tolist() == [0, 5, 6]  # four buckets and NULL; a node without features
+
+
+def test_few_samples_make_few_buckets() -> None:
+    assert [len(edges) for edges in learnt(np.arange(7.0)[None, :], {1: 64})] == [0]
+    assert [len(edges) for edges in learnt(np.arange(32.0)[None, :], {1: 64})] == [3]
+
+
+def test_values_have_moved_when_many_lie_outside() -> None:
+    learning = nothing_learnt((1,)).learnt(0, np.arange(100.0)[None, :], {1: 8})
+    assert not moved(learning.ranges[0], np.arange(10.0, 60.0)[None, :])  # shedding narrows what is seen
+    assert moved(learning.ranges[0], np.arange(50.0, 150.0)[None, :])
+    assert not moved(learning.ranges[0], np.full((1, 500), 1e9))  # one event in many partial matches
+
+
+def test_the_most_useful_events_are_admitted() -> None:
+    use, happened = np.array([3.0, 1.0, 2.0]), np.array([10.0, 10.0, 10.0])
+    half = admission(0.5, use, happened)
+    assert (half.least, half.part) == (2.0, 0.5)
+    numbers = np.arange(1000)
+    assert half.of(np.full(1000, 3.0), numbers).all()
+    assert not half.of(np.full(1000, 1.0), numbers).any()
+    assert half.of(np.full(1000, 2.0), numbers).mean() == pytest.approx(0.5, abs=0.05)
+    assert admission(1.0, use, happened) == Admission()
+
+
+def test_what_is_drawn_is_even_and_the_same_in_every_run() -> None:
+    values = drawn(np.arange(10_000))
+    assert np.histogram(values, 10, (0, 1))[0] == pytest.approx(np.full(10, 1000), abs=120)
+    assert (values == drawn(np.arange(10_000))).all()
+
+
+def test_state_goes_to_bytes_and_back() -> None:
+    values = {"a": np.arange(6.0).reshape(2, 3), "b": 3, "c": 0.1, "d": np.zeros(0, np.int64), "e": None}
+    back = unpacked(packed(values))
+    assert list(back) == list(values)
+    assert all(np.array_equal(back[name], values[name]) for name in ("a", "d"))
+    assert (back["b"], back["c"], back["e"]) == (3, 0.1, None)
+    with pytest.raises(MatchError, match="STATE_FORMAT"):
+        unpacked(b"nonsense")
+
+
+def test_many_periods_are_put_together() -> None:
+    periods: tuple[Period, ...] = ()
+    for at in range(3 * MOST_PERIODS):
+        periods = with_period(periods, Period(at, 1, (1,), (0.5,), (2,)))
+    assert len(periods) <= MOST_PERIODS
+    assert sum(period.events for period in periods) == sum(period.dropped[0] for period in periods) == 3 * MOST_PERIODS
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    with pytest.raises(QueryError, match="INVALID_OPTION"):
+        policy_of("none")
