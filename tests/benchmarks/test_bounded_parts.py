@@ -28,7 +28,7 @@ from ostinato.runtimes.bounded_options import Shedding
 
 @pytest.fixture(scope="module")
 def work() -> Work:
-    return event_work(q3_q4(600), ds1(3_000, seed=4)).work
+    return event_work(q3_q4(), ds1(4_000, seed=4)).work
 
 
 # --- streams and queries ---
@@ -138,7 +138,7 @@ def test_matches_count_where_they_end(work: Work) -> None:
 
 @pytest.mark.kernel
 def test_sharp_stands_beside_the_best_of_the_others() -> None:
-    at = setting("DS1", lambda length: ds1(length, 4), lambda table: event_work(q3_q4(600), table).work, (2_000, 2_000))
+    at = setting("DS1", lambda length: ds1(length, 4), lambda table: event_work(q3_q4(), table).work, (3_000, 3_000))
     goals = Goals(recall=0.5, speed=1.0, not_below=True)
     records = compared("figure 4", "DS1, 30 %", at, 0.3, (SHARP, "random_state"), goals)
     by_name = {(record.case, record.metric): record for record in records}
@@ -183,7 +183,7 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rng = np.random.default_rng(7)
     trips = {
         "event_id": np.arange(4_000),
-        "start_station_id": np.minimum(rng.geometric(0.2, 4_000), 14),
+        "start_station_id": rng.choice(np.arange(1, 15), 4_000, p=np.arange(14, 0, -1) / 105),
         "end_lat": 40.7 + rng.uniform(0, 0.05, 4_000),
         "end_lng": -74.0 + rng.uniform(0, 0.05, 4_000),
         "duration_s": rng.integers(60, 4_000, 4_000),

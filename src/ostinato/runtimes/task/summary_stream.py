@@ -8,7 +8,7 @@ events in it. Which micro-batches the stream is cut into changes neither what is
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -162,7 +162,7 @@ class SummaryStreamWorker:
     def pool_of(self, table: KeyTable) -> AnsweringPool:
         """The summaries of a table of keys, by their places in it."""
         pool = AnsweringPool(self.summary)
-        wide = {place: state for place, state in enumerate(table.wide) if state is not None}
+        wide: dict[Hashable, bytes] = {place: state for place, state in enumerate(table.wide) if state is not None}
         pool.load(PooledSummaries(range(len(table)), table.summaries, wide))
         return pool
 
