@@ -73,6 +73,15 @@ def test_why_an_expression_cant_be_read(expression: str, why: str) -> None:
         asked(expression)
 
 
+def test_a_name_that_was_read_as_letters_is_found_out() -> None:
+    table = pa.table({"at": [1, 2], "kind": ["search", "pay"]})
+    with pytest.raises(ost.MatchError, match="letter by letter") as caught:
+        ost.summary("search pay", type="kind", order_by="at", within=10, size=5).feed(table)
+    assert caught.value.code == "SUMMARY_UNKNOWN_TYPE"
+    named = ost.summary("search pay", type="kind", order_by="at", within=10, size=5, types=("search", "pay"))
+    assert named.feed(table).ask().count == 1
+
+
 def test_unknown_types() -> None:
     assert asked().feed(letters("AXC")).ask().count == 1
     with pytest.raises(MatchError, match="SUMMARY_UNKNOWN_TYPE"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -98,6 +99,8 @@ class Summary:
         self.choice = choice_of(query, self.program)
         self._scratch: dict[bool, Scratch] = {}
         self._known = {name: code for code, name in enumerate(self.automaton.types)}
+        self._spelt = frozenset(re.findall(r"\w{2,}", query.expression)) - frozenset(self._known)
+        """What looks like a name and was read as letters, because nobody said that it is one."""
         # A set's repr has another order in another process.
         keyed = None if query.keyed_types is None else sorted(query.keyed_types)
         asked = (replace(query, keyed_types=None), keyed, float_values, self.automaton)
@@ -123,6 +126,12 @@ class Summary:
         """Names of types as numbers. Types that the expression doesn't use share one number."""
         other = len(self.automaton.types)
         found = np.fromiter((self._known.get(name, other) for name in types), np.int64, len(types))  # type: ignore[arg-type]
+        for name in self._spelt.intersection(types):
+            raise MatchError(
+                "SUMMARY_UNKNOWN_TYPE",
+                f"the expression says {name!r}, which was read letter by letter, and there are events of this type",
+                hint=f"name the types with types=({name!r}, ...), or put `{name}` into backquotes",
+            )
         if self.query.unknown_types is UnknownTypes.REFUSE:
             declared = self.query.declared() | set(self.automaton.types)
             for place in np.flatnonzero(found == other).tolist():
