@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.runtimes.fed_summaries import asked, letters
 
+import ostinato as ost
 from ostinato.errors import MatchError, QueryError
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -75,7 +76,7 @@ def test_why_an_expression_cant_be_read(expression: str, why: str) -> None:
 
 def test_a_name_that_was_read_as_letters_is_found_out() -> None:
     table = pa.table({"at": [1, 2], "kind": ["search", "pay"]})
-    with pytest.raises(ost.MatchError, match="letter by letter") as caught:
+    with pytest.raises(MatchError, match="letter by letter") as caught:
         ost.summary("search pay", type="kind", order_by="at", within=10, size=5).feed(table)
     assert caught.value.code == "SUMMARY_UNKNOWN_TYPE"
     named = ost.summary("search pay", type="kind", order_by="at", within=10, size=5, types=("search", "pay"))
