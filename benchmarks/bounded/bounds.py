@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.bounded.comparing import (
     LENGTHS,
+    NO_BOUND,
     POLICIES,
     RECALL,
     RECORDED_LENGTHS,
@@ -83,7 +84,7 @@ def _shares(figure: str, at: Setting) -> list[Record]:
 def _latency(figure: str, at: Setting) -> Record:
     """Without a bound."""
     whole = at.whole_long
-    case, notes = f"{at.name}, no bound", (f"{whole.outcome.found:,} matches in {len(at.long):,} events",)
+    case, notes = f"{at.name}, {NO_BOUND}", (f"{whole.outcome.found:,} matches in {len(at.long):,} events",)
     return Record("bounded", figure, case, "speed", len(at.long) / whole.outcome.seconds, "rows/s", notes=notes)
 
 

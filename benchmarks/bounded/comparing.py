@@ -26,6 +26,7 @@ POLICIES = {
     "selectivity": "selective state",
 }
 RECALL, CORE_RECALL, SPEED = "recall", "recall by the core's time", "speed"
+NO_BOUND = "no bound"
 SPENT = "time taken, by the bound"
 NOT_BELOW = Goal(Sense.AT_LEAST, 1.0, of_ratio=True)
 AS_LONG = 1.1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import get_args
 
 from benchmarks.bounded.bounds import SHARES, crimes_setting, events_setting
-from benchmarks.bounded.comparing import CORE_RECALL, RECALL, SHARP, SPEED, Setting
+from benchmarks.bounded.comparing import CORE_RECALL, NO_BOUND, RECALL, SHARP, SPEED, Setting
 from benchmarks.bounded.running import CORE, TARIFF, Mode, bounded_run, without_bound
 from benchmarks.experiment import Scale, expect
 from benchmarks.records import Record
@@ -30,7 +30,7 @@ def _modes(figure: str, at: Setting) -> list[Record]:
     for mode in get_args(Mode):
         short, long = without_bound(at.short, TARIFF, mode), without_bound(at.long, CORE, mode)
         expect(f"matches, {mode}", short.outcome.found, at.whole_short.outcome.found)
-        case = f"{at.name}, no bound: {mode}"
+        case = f"{at.name}, {NO_BOUND}: {mode}"
         made = short.outcome.partial_matches
         records.append(Record("bounded", figure, case, SPEED, len(at.long) / long.outcome.seconds, "rows/s"))
         records.append(Record("bounded", figure, case, "partial matches", made, ""))

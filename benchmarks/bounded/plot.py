@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bounded.comparing import CORE_RECALL, RECALL, SPEED
+from benchmarks.bounded.comparing import CORE_RECALL, NO_BOUND, RECALL, SPEED
 from benchmarks.records import Record
 
 _SIZE = (4.4, 3.4)
@@ -75,15 +75,12 @@ def lines_of(figure: str, metric: str, records: Sequence[Record]) -> Lines:
     """By name the points of each line; what a value is compared with is a line of its own."""
     lines: Lines = {}
     for record in records:
-        if record.figure != figure or record.metric != metric:
+        if record.figure != figure or record.metric != metric or NO_BOUND in record.case:
             continue
         place, _, line = record.case.partition(": ")
         if figure == "figure 15":
             line, _, place = record.case.rpartition(", ")
-        found = _NUMBER.findall(place)
-        if not found:  # without a bound
-            continue
-        x = int(found[-1].replace(",", ""))
+        x = int(_NUMBER.findall(place)[-1].replace(",", ""))
         lines.setdefault(line or "shared", []).append((x, record.value))
         if record.baseline is not None and record.baseline.is_measured:
             lines.setdefault(record.baseline.name, []).append((x, record.baseline.value))
@@ -100,6 +97,6 @@ def _fill(panel: Any, metric: str, lines: Lines, picture: Picture) -> None:
     else:
         panel.set_ylim(0, 1.05)
     panel.set_xlabel(picture.x)
-    panel.set_ylabel({SPEED: "events/s of one core"}.get(metric, metric))
+    panel.set_ylabel({SPEED: "events/s of one core", "time, shared": "time (s)"}.get(metric, metric))
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", alpha=0.3)
