@@ -89,7 +89,19 @@ def test_without_facts_nobody_is_asked(server: Any) -> None:
     assert server.asked == []
 
 
-@pytest.mark.parametrize("reply", [(500, "down"), (200, "not json"), (200, "{}"), (200, "[1]")])
+def test_names_are_told_as_path_queries_spell_them_and_a_refusal_proposes_nothing(server: Any) -> None:
+    refusal = json.dumps({"choices": [{"message": {"content": None}}]})
+    server.replies.append((200, refusal))
+    host, port = server.server_address
+    model = ost.ChatEndpoint(f"http://{host}:{port}", "some-model", ("written by", "film.year"))
+    assert model.propose("?", "Alila") == []
+    assert "`written by`, film.year" in server.asked[0][2]["messages"][0]["content"]
+
+
+LIST_CONTENT = json.dumps({"choices": [{"message": {"content": [1]}}]})
+
+
+@pytest.mark.parametrize("reply", [(500, "down"), (200, "not json"), (200, "{}"), (200, "[1]"), (200, LIST_CONTENT)])
 def test_a_failing_endpoint_is_an_error_of_ours(server: Any, reply: tuple[int, str]) -> None:
     server.replies.append(reply)
     with pytest.raises(ost.EnvironmentFault) as caught:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.reference.paths import all_paths
 
 FILMS = pa.table(
     {
@@ -67,6 +68,7 @@ def test_what_the_graph_does_not_have() -> None:
     found = ost.paths(FILMS, ["produced_by / written_by", "written_by[Person]"], start=["Alila", "Nobody"])
     assert found.table.num_rows == 0
     assert found.unknown == ("Nobody", "produced_by", "Person")
+    assert ost.paths(FILMS, "written_by", start="Alila", end="Nowhere").unknown == ("Nowhere",)
 
 
 def test_node_types() -> None:
@@ -130,6 +132,16 @@ def test_the_better_query_survives_a_bound() -> None:
         ({"columns": ("subject", "relation", "tail")}, "UNKNOWN_COLUMN"),
         ({"queries": []}, "INVALID_OPTION"),
         ({"queries": [7]}, "NOT_A_QUERY"),
+        ({"queries": None}, "NOT_A_QUERY"),
+        ({"queries": "((written_by?){1000}){100}"}, "PATTERN_TOO_LARGE"),
+        ({"start": None}, "INVALID_OPTION"),
+        ({"start": ["Alila", 1.5]}, "INVALID_OPTION"),
+        ({"end": True}, "INVALID_OPTION"),
+        ({"max_hops": True}, "INVALID_OPTION"),
+        ({"similarity": 3}, "INVALID_OPTION"),
+        ({"columns": ("head", "tail")}, "INVALID_OPTION"),
+        ({"node_types": pa.table({"node": ["Alila"]})}, "INVALID_OPTION"),
+        ({"node_types": pa.table({"node": [["Alila"]], "type": ["Film"]})}, "UNSUPPORTED_TYPE"),
         ({"queries": "written_by /"}, "SYNTAX_ERROR"),
     ],
 )
@@ -143,3 +155,88 @@ def test_bad_input(changes: dict[str, Any], code: str) -> None:
 def test_a_similarity_of_ones_own() -> None:
     found = ost.paths(FILMS, ["written_by", "has_genre"], start="Alila", similarity=lambda path, query: len(path[0]))
     assert found.table["score"].to_pylist() == [10.0, 9.0]
+
+
+@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), "much"])
+def test_a_weight_is_a_number_from_0_on(weight: Any) -> None:
+    with pytest.raises(ost.QueryError, match="weight of a path query"):
+        ost.path_query("a", weight=weight)
+
+
+def test_a_graph_has_its_types_already() -> None:
+    with pytest.raises(ost.QueryError, match="already"):
+        ost.paths(ost.graph(FILMS), "has_genre", start="Alila", node_types=pa.table({"node": ["a"], "type": ["b"]}))
+
+
+def test_nodes_may_be_numbers_and_arrays() -> None:
+    numbers = pa.table({"head": [1, 2], "relation": ["r", "r"], "tail": [2, 3]})
+    assert ost.paths(numbers, "r", start=1).answers() == ["2"]
+    for starts in (pa.array([1, 2]), np.array([1, 2]), ["1", 2, 2], {1, 2}):
+        assert ost.paths(numbers, "r", start=starts).answers() == ["2", "3"]
+
+
+def test_more_starts_than_memory() -> None:
+    found = ost.paths(FILMS, "written_by?", start=["Alila", "Kedma", "Kadosh"], memory_bound=56)
+    assert found.answers() == ["Alila", "Kedma"]
+    assert found.report.given_up == (2,)  # one that there was no room for, one that wasn't walked on
+    assert found.report.cut_edges == 1
+    assert found.report.kept_bytes == 56
+
+
+CHAIN = pa.table({"head": ["a", "b", "c", "d"], "relation": ["r"] * 4, "tail": ["b", "c", "d", "e"]})
+TARIFF = ost.VirtualClock(ns_per_visit=10)
+
+
+def test_what_is_found_stays_found_when_it_is_not_walked_on() -> None:
+    near, far = [f"m{i}" for i in range(10)], [f"e{i}" for i in range(100)]
+    heads, tails = ["s"] * 10 + [near[i // 10] for i in range(100)], near + far
+    tree = ost.graph(pa.table({"head": heads, "relation": ["r"] * 110, "tail": tails}))
+    found = ost.paths(tree, "r+", start="s", latency_bound="600 ns", clock=TARIFF)
+    assert found.report.given_up[0] > 0
+    assert found.table.num_rows == found.report.partial_paths - 1  # all but the start
+
+
+def test_a_hub_on_the_way_is_walked_in_part_so_that_something_is_found() -> None:
+    middle = [f"m{i}" for i in range(1000)]
+    heads, tails = ["s"] * 1000 + middle, middle + ["end"] * 1000
+    wide = ost.graph(pa.table({"head": heads, "relation": ["to"] * 1000 + ["on"] * 1000, "tail": tails}))
+    for bound in ({"latency_bound": "1 us", "clock": TARIFF}, {"memory_bound": 28 * 50}):
+        found = ost.paths(wide, "to / on", start="s", **bound)
+        assert 15 <= found.table.num_rows <= 26
+
+
+def test_edges_of_queries_that_were_given_up_are_not_looked_at() -> None:
+    heads, relations = ["s"] * 101, ["other"] * 100 + ["wanted"]
+    graph = ost.graph(pa.table({"head": heads, "relation": relations, "tail": [f"n{i}" for i in range(101)]}))
+    queries = [ost.path_query("wanted", weight=1.0), ost.path_query(". / .", weight=0.1)]
+    found = ost.paths(graph, queries, start="s", latency_bound="100 ns", clock=TARIFF)
+    assert found.answers() == ["n100"]
+    assert found.report.work == 2
+
+
+def test_a_graph_of_many_relations_and_a_far_horizon() -> None:
+    count = 20_000
+    rows = {"head": [f"h{i}" for i in range(count)], "relation": [f"r{i % 5000}" for i in range(count)]}
+    graph = ost.graph(pa.table({**rows, "tail": ["x"] * count}))
+    found = ost.paths(graph, "r1 / ^r2", start="h1", max_hops=10**9, latency_bound="1 ms", clock=TARIFF)
+    assert found.answers() == ["h10002", "h15002", "h2", "h5002"]
+
+
+def test_more_queries_than_a_word_has_bits() -> None:
+    texts = [f"{'r / ' * (i % 3)}{'r' if i % 2 else '(r | ^r)'}{{1,{1 + i // 12}}}" for i in range(130)]
+    triples = [(row["head"], row["relation"], row["tail"]) for row in CHAIN.to_pylist()]
+    queries = {str(number): text for number, text in enumerate(texts)}
+    exact = ost.paths(CHAIN, queries, start="b", max_hops=4)
+    bounded = ost.paths(CHAIN, queries, start="b", max_hops=4, latency_bound="300 ns", clock=TARIFF)
+    found: dict[str, set[Any]] = {name: set() for name in queries}
+    for row in exact.table.to_pylist():
+        found[row["query"]].add((tuple(row["relations"]), tuple(row["nodes"][1:])))
+    for name, text in queries.items():
+        walks = all_paths(triples, ost.path_query(text).expression, "b", max_hops=4)
+        expected = {
+            (tuple("^" * hop.inverse + hop.relation for hop in walk), tuple(hop.node for hop in walk)) for walk in walks
+        }
+        assert found[name] == expected
+    assert 0 < bounded.table.num_rows < exact.table.num_rows
+    kept = {str(row) for row in exact.table.to_pylist()}
+    assert all(str(row) in kept for row in bounded.table.to_pylist())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -73,7 +75,7 @@ def test_a_bound_gives_a_subset_and_says_what_it_gave_up(spark: SparkSession) ->
     matched = everything.where("report IS NULL")
     known = _matches(exact.rows.to_pylist())
     found = _matches([row.asDict(recursive=True) for row in matched.collect()])
-    assert set(found) < set(known) and len(found) == len(set(found))
+    assert Counter(found) < Counter(known)  # rows of one time and value look alike, so a match may be there twice
     assert _of_third(found) == _of_third(known)
 
 

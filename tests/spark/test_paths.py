@@ -68,6 +68,24 @@ def test_starts_may_be_a_dataframe(spark: SparkSession) -> None:
     )
 
 
+def test_types_that_are_numbers(spark: SparkSession) -> None:
+    triples, _ = graph_of(3)
+    types = pa.table({"node": ["n1", "n2", "n3", "n4"], "kind": [1, 2, 1, None]})
+    starts = [f"n{i}" for i in range(12)]
+    expected = ost.paths(triples, ".[`1`]", start=starts, node_types=types)
+    df = spark.createDataFrame(triples.to_pandas())
+    kinds = spark.createDataFrame([("n1", 1), ("n2", 2), ("n3", 1), ("n4", None)], "node string, kind int")
+    found = ost.paths(df, ".[`1`]", start=starts, node_types=kinds)
+    assert expected.table.num_rows > 0
+    assert rows_of(row.asDict() for row in found.collect()) == rows_of(expected.table.to_pylist())
+    many = [f"a[t{i}]" for i in range(40)]
+    with pytest.raises(ost.QueryError, match="different tests of node types"):
+        ost.paths(df, many, start="n1", node_types=kinds)
+    with pytest.raises(ost.QueryError, match="node_types is a DataFrame"):
+        ost.paths(df, "a[P]", start="n1", node_types=types)
+    assert ost.paths(df, many, start="n1").count() == 0  # nobody has a type
+
+
 def test_bounds_are_refused_where_they_mean_nothing(spark: SparkSession) -> None:
     df = spark.createDataFrame(graph_of(3)[0].to_pandas())
     with pytest.raises(ost.QueryError, match="walked by joins"):

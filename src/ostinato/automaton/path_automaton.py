@@ -9,19 +9,21 @@ of node types it passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError
-from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, PathQuery, RepeatedPath
+from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, PathQuery, RepeatedPath, edges
 
 START = 0
 NOWHERE = -1
 LARGEST_STATES = 100_000
 LARGEST_POSITIONS = 100_000
+LARGEST_LINKS = 2_000_000
+"""Of an edge to one that may follow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +55,6 @@ class PathAutomaton:
     def states(self) -> int:
         return len(self.target)
 
-    def unbounded(self) -> int:
-        """The queries whose paths may be of any length, as a bit set."""
-        found = 0
-        for state, bits in enumerate(self._on_cycles()):
-            if bits:
-                found |= self.reaches[state]
-        return found
-
-    def _on_cycles(self) -> list[bool]:
-        """For each state whether it lies on a cycle: what is left when states without a way out are taken away."""
-        ways = [{int(to) for to in np.unique(self.target[state]) if to != NOWHERE} for state in range(self.states)]
-        left = set(range(self.states))
-        changed = True
-        while changed:
-            ending = {state for state in left if not ways[state] & left}
-            left -= ending
-            changed = bool(ending)
-        back: list[set[int]] = [set() for _ in ways]
-        for state, targets in enumerate(ways):
-            for to in targets:
-                back[to].add(state)
-        while ending := {state for state in left if not back[state] & left}:
-            left -= ending
-        return [state in left for state in range(self.states)]
-
 
 # --- positions --------------------------------------------------------------------------------------------------------
 
@@ -101,6 +78,7 @@ class _Positions:
         self.edges: list[OneEdge] = []
         self.query: list[int] = []
         self.follows: list[set[int]] = []
+        self.links = 0
 
     def part(self, path: PathExpression, query: int) -> _Part:
         match path:
@@ -151,8 +129,11 @@ class _Positions:
             whole = self._joined(whole, _Part(True, more.first, more.last))
         return whole
 
-    def _connect(self, ends: Iterable[int], starts: Iterable[int]) -> None:
-        starts = frozenset(starts)
+    def _connect(self, ends: frozenset[int], starts: frozenset[int]) -> None:
+        self.links += len(ends) * len(starts)
+        if self.links > LARGEST_LINKS:
+            message = f"edges of the queries have more than {LARGEST_LINKS:,} ways to follow one another"
+            raise QueryError("PATTERN_TOO_LARGE", message, hint="fewer repetitions of what may be left out")
         for end in ends:
             self.follows[end] |= starts
 
@@ -163,10 +144,8 @@ class _Positions:
 def symbols_of(queries: Sequence[PathQuery]) -> Symbols:
     """What the queries tell edges apart by."""
     names = dict.fromkeys(name for query in queries for name in query.relations())
-    positions = _Positions()
-    for number, query in enumerate(queries):
-        positions.part(query.expression, number)
-    tests = dict.fromkeys(edge.node_types for edge in positions.edges if edge.node_types)
+    written = (edge for query in queries for edge in edges(query.expression))
+    tests = dict.fromkeys(edge.node_types for edge in written if edge.node_types)
     return Symbols(tuple(names), tuple(tests))
 
 

@@ -10,7 +10,7 @@ A name may have dots (`film.written_by`); anything else is a name in backquotes.
 
 from __future__ import annotations
 
-from ostinato.errors import Span
+from ostinato.errors import QueryError, Span
 from ostinato.language.cursor import Cursor
 from ostinato.language.lexer import Kind
 from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, PathQuery, RepeatedPath, edges
@@ -28,6 +28,8 @@ def path_query(text: str, name: str = "", weight: float = 1.0) -> PathQuery:
     EdgesInOrder(parts=(OneEdge(relation='written_by', inverse=False, node_types=frozenset()), \
 OneEdge(relation='written_by', inverse=True, node_types=frozenset())))
     """
+    if not isinstance(text, str):
+        raise QueryError("NOT_A_QUERY", f"expected the text of a path query, got {text.__class__.__name__}")
     parser = _Parser(Cursor(text))
     expression = parser.path()
     if parser.cursor.token.kind is not Kind.END:

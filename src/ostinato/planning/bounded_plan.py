@@ -18,7 +18,7 @@ import pyarrow as pa
 from ostinato.automaton.trend_automaton import START, Transition, TrendAutomaton
 from ostinato.errors import QueryError, speaking_of
 from ostinato.matching.event_conditions import refuse_distinct, unless_unbound
-from ostinato.matching.event_program import Program
+from ostinato.matching.event_program import BoundKind, Program
 from ostinato.planning.event_plan import EventsPlan, QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.predicates import types as t
@@ -65,6 +65,8 @@ def why_declined(query: QueryPlan) -> str | None:
     (program,) = query.programs
     if program.selection is Selection.NEXT:
         return "with SKIP TILL NEXT MATCH, which event is next depends on those that are dropped"
+    if program.selection is Selection.STRICT and program.extent.kind is BoundKind.WINDOWS and program.extent.by_place:
+        return "with STRICT in windows of events, the edge of a window decides which events have the same time"
     if any(step.source == START and step.absences for step in program.automaton.transitions):
         return "NOT at the start looks at events before the match"
     if program.automaton.end_absences:

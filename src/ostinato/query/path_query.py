@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from ostinato.errors import Span
+from ostinato.errors import QueryError, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class PathQuery:
     weight: float = 1.0
     spans: tuple[tuple[str, Span], ...] = ()
     """Where each relation and node type stands in the text, for carets."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weight, int | float) or not 0 <= self.weight < math.inf:
+            raise QueryError("INVALID_OPTION", f"the weight of a path query is a number from 0 on, not {self.weight!r}")
 
     def relations(self) -> tuple[str, ...]:
         """The relations that are named, in order of their first place."""

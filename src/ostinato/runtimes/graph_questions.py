@@ -33,8 +33,11 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError
+from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
-from ostinato.runtimes.paths import PathOptions, PathsResult, path_options, walk_paths
+from ostinato.runtimes.local import as_table
+from ostinato.runtimes.path_options import PathOptions, path_options, read_path_queries
+from ostinato.runtimes.paths import PathsResult, walk_paths
 from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers
 from ostinato.techniques.path_queries.found_table import SCHEMA
 from ostinato.techniques.path_queries.graph import Graph
@@ -85,12 +88,17 @@ class GraphQuestions:
 
     def ask(self, question: str, topic: str) -> Reply:
         """One question about a node of the graph."""
-        queries = tuple(self.proposer.propose(question, topic))
-        if not queries:
+        proposed = list(self.proposer.propose(question, topic))
+        if not proposed:
             return Reply(question, topic, (), None, ())
+        queries = read_path_queries(proposed)
         found = walk_paths(self._walk(queries), (topic,), self.options)
         answers = self.answerer.answer(question, topic, found.table)
         return Reply(question, topic, queries, found, tuple(answers))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the walks, which can be worked out again: tasks get the graph alone."""
+        return {**self.__dict__, "_walks": {}}
 
     def _walk(self, queries: Sequence[PathQuery]) -> PathWalk:
         key = tuple(query.expression for query in queries)
@@ -99,7 +107,7 @@ class GraphQuestions:
             if len(self._walks) >= _MOST_WALKS:
                 self._walks.clear()
             walk = self._walks[key] = PathWalk(self.graph, queries)
-        return walk.with_weights([query.weight for query in queries])
+        return walk.asked_as(queries)
 
     def run(self, questions: Any, *, question: str = "question", topic: str = "topic") -> Any:
         """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
@@ -107,23 +115,28 @@ class GraphQuestions:
             from ostinato.runtimes.spark.graph_questions import answered_dataframe
 
             return answered_dataframe(self, questions, question, topic)
-        table = questions if isinstance(questions, pa.Table) else pa.table(questions)
+        table = questions if isinstance(questions, pa.Table) else as_table(questions, Settings())
+        check_questions(table.column_names, question, topic)
         return self.answered(table, question, topic)
 
     def answered(self, table: pa.Table, question: str, topic: str) -> pa.Table:
         """The table with the replies beside its rows; a question or topic that is NULL has none."""
-        for name in (question, topic):
-            if name not in table.column_names:
-                raise QueryError(
-                    "UNKNOWN_COLUMN",
-                    f"the questions have no column '{name}'",
-                    hint=f"they have {', '.join(table.column_names)}; name them with question= and topic=",
-                )
         asked = zip(table[question].to_pylist(), table[topic].to_pylist(), strict=True)
         replies = [_shown(None if None in pair else self.ask(*pair)) for pair in asked]
         for field in REPLIES:
             table = table.append_column(field, pa.array([reply[field.name] for reply in replies], field.type))
         return table
+
+
+def check_questions(columns: Sequence[str], question: str, topic: str) -> None:
+    """Raises UNKNOWN_COLUMN where one is missing, RESERVED_NAME for one that a reply has."""
+    for name in (question, topic):
+        if name not in columns:
+            hint = f"they have {', '.join(columns)}; name them with question= and topic="
+            raise QueryError("UNKNOWN_COLUMN", f"the questions have no column '{name}'", hint=hint)
+    for name in columns:
+        if name in REPLIES.names:
+            raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
 
 
 def _shown(reply: Reply | None) -> dict[str, Any]:

@@ -6,9 +6,9 @@ doesn't parse, or names relations that the graph doesn't have, is left out.
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
-import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import EnvironmentFault, QueryError
-from ostinato.language.path_query import path_query
-from ostinato.query.path_query import PathQuery
+from ostinato.language.path_query import path_query, render_path
+from ostinato.query.path_query import OneEdge, PathQuery
 from ostinato.runtimes.paths import facts_of
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
@@ -51,11 +51,13 @@ class ChatEndpoint:
     timeout: float = DEFAULT_TIMEOUT_SECONDS
 
     def propose(self, question: str, topic: str) -> list[PathQuery]:
-        text = self._ask(
-            PROPOSE.format(relations=", ".join(self.relations) or "unknown", k=self.k, topic=topic, question=question)
-        )
+        text = self._ask(PROPOSE.format(relations=self._relations_text(), k=self.k, topic=topic, question=question))
         found = [query for line in _lines(text) if (query := self._proposal(line)) is not None]
         return _weighted(found[: self.k])
+
+    def _relations_text(self) -> str:
+        """As path queries spell them."""
+        return ", ".join(render_path(OneEdge(name)) for name in self.relations) or "unknown"
 
     def _proposal(self, line: str) -> PathQuery | None:
         try:
@@ -83,13 +85,20 @@ class ChatEndpoint:
         try:
             with urllib.request.urlopen(request, timeout=self.timeout) as response:
                 found: Any = json.loads(response.read(_MOST_BYTES))
-            return str(found["choices"][0]["message"]["content"])
-        except (OSError, ValueError, LookupError, TypeError, urllib.error.URLError) as error:
+            return _text(found["choices"][0]["message"]["content"])
+        except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException) as error:
             raise EnvironmentFault(
                 "ENDPOINT_FAILED",
                 f"the model at {self.url} gave no answer: {error}",
                 hint="it must speak the OpenAI protocol for chat completions; is the address up to /chat/completions?",
             ) from None
+
+
+def _text(content: Any) -> str:
+    """None stands for a refusal."""
+    if content is not None and not isinstance(content, str):
+        raise TypeError(f"its content is no text but {content.__class__.__name__}")
+    return content or ""
 
 
 def _lines(text: str) -> list[str]:

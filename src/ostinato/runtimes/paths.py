@@ -18,67 +18,30 @@ Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import QueryError, did_you_mean
-from ostinato.language.path_query import path_query
+from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
 from ostinato.results.paths_svg import ShownPath, draw_paths, page
 from ostinato.runtimes.local import as_table
-from ostinato.sharing.bounds import read_bounds
-from ostinato.sharing.clock import Clock, RealClock
-from ostinato.techniques.path_queries.budget import Budget
+from ostinato.runtimes.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
+from ostinato.sharing.clock import Clock
 from ostinato.techniques.path_queries.found_table import found_table
-from ostinato.techniques.path_queries.graph import Graph, make_graph
+from ostinato.techniques.path_queries.graph import COLUMNS, Graph, make_graph
 from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
-from ostinato.techniques.path_queries.selection import (
-    AtRandom,
-    BySelectivity,
-    BySimilarity,
-    Chooser,
-    Contributions,
-)
+from ostinato.techniques.path_queries.selection import Contributions
 from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
-    "sharp": BySimilarity,
-    "random_state": lambda similarity: AtRandom(),
-    "selectivity": lambda similarity: BySelectivity(),
-}
-"""How to choose what is walked on under a bound."""
-
-
-@dataclass(frozen=True, slots=True)
-class PathOptions:
-    """How paths are walked: see `paths`."""
-
-    simple: bool = False
-    max_hops: int = DEFAULT_MAX_HOPS
-    limit: int | None = None
-    end: tuple[str, ...] | None = None
-    budget: Budget = field(default_factory=Budget)
-    shedding: str = "sharp"
-    similarity: Similarity | None = None
-
-    def __post_init__(self) -> None:
-        for name, least in (("max_hops", 0), ("limit", 1)):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < least):
-                raise QueryError("INVALID_OPTION", f"{name} is a whole number from {least} on, not {value!r}")
-        if self.shedding not in SHEDDING:
-            hint = did_you_mean(self.shedding, SHEDDING) or f"there are {', '.join(SHEDDING)}"
-            raise QueryError("INVALID_OPTION", f"shedding can't be {self.shedding!r}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +52,7 @@ class PathsResult:
     """query, start, nodes, relations (`^` before those walked backwards), end, score"""
     report: WalkReport
     unknown: tuple[str, ...] = ()
-    """Start nodes, relations and node types of the queries that the graph doesn't have."""
+    """Start and end nodes, relations and node types of the queries that the graph doesn't have."""
 
     def facts(self, limit: int | None = None) -> str:
         """The paths as lines of text, each once: ready for a prompt."""
@@ -149,7 +112,7 @@ def paths(
     memory_bound: str | int | None = None,
     shedding: str = "sharp",
     similarity: Similarity | None = None,
-    columns: tuple[str, str, str] = ("head", "relation", "tail"),
+    columns: tuple[str, str, str] = COLUMNS,
     node_types: Any = None,
     clock: Clock | None = None,
 ) -> Any:
@@ -175,8 +138,12 @@ def paths(
     asked = read_path_queries(queries)
     if graph.__class__.__module__.split(".")[0] == "pyspark":
         return _dataframe(graph, asked, start, options, columns, node_types)
-    known = graph if isinstance(graph, Graph) else _read_graph(graph, columns, node_types)
-    return walk_paths(PathWalk(known, asked), _names(start), options)
+    starts = node_names("start", start)
+    if not isinstance(graph, Graph):
+        graph = _read_graph(graph, columns, node_types)
+    elif node_types is not None or tuple(columns) != COLUMNS:
+        raise QueryError("INVALID_OPTION", "a Graph has its columns and node types already", hint="ost.graph(...)")
+    return walk_paths(PathWalk(graph, asked), starts, options)
 
 
 def _dataframe(
@@ -195,7 +162,7 @@ def _dataframe(
             "a graph in a DataFrame is walked by joins, which know no bound and no limit",
             hint="ost.graph(df.toArrow()) where it fits into memory, or fewer queries and max_hops",
         )
-    starts = _names(start) if isinstance(start, str) or not hasattr(start, "sparkSession") else start
+    starts = node_names("start", start) if isinstance(start, str) or not hasattr(start, "sparkSession") else start
     return paths_dataframe(
         triples,
         queries,
@@ -208,7 +175,7 @@ def _dataframe(
     )
 
 
-def graph(triples: Any, columns: tuple[str, str, str] = ("head", "relation", "tail"), node_types: Any = None) -> Graph:
+def graph(triples: Any, columns: tuple[str, str, str] = COLUMNS, node_types: Any = None) -> Graph:
     """A table of triples, and perhaps one of (node, type), as a graph to ask many times."""
     settings = Settings()
     types = None if node_types is None else as_table(node_types, settings)
@@ -219,52 +186,6 @@ _read_graph = graph
 """Where an argument has the name."""
 
 
-def path_options(
-    *,
-    end: str | Sequence[str] | None = None,
-    latency_bound: Any = None,
-    memory_bound: str | int | None = None,
-    clock: Clock | None = None,
-    **options: Any,
-) -> PathOptions:
-    """Checks what was asked for. Raises INVALID_OPTION, INVALID_BOUND."""
-    bounds = read_bounds(["paths"], latency_bound=latency_bound, memory_bound=memory_bound)
-    (latency,) = bounds.latency
-    if latency is not None and latency.ns is None:
-        raise QueryError(
-            "INVALID_BOUND",
-            f"latency_bound is {latency_bound!r}: what a walk takes without a bound isn't known",
-            hint="give a time, such as '5 ms'",
-        )
-    budget = Budget(None if latency is None else latency.ns, bounds.memory_bytes, clock or RealClock())
-    return PathOptions(end=None if end is None else _names(end), budget=budget, **options)
-
-
-def read_path_queries(queries: Any) -> tuple[PathQuery, ...]:
-    """Texts or PathQuery values, one or many, perhaps by name."""
-    if isinstance(queries, str | PathQuery):
-        queries = [queries]
-    if isinstance(queries, Mapping):
-        asked = [_query(value, str(name)) for name, value in queries.items()]
-    else:
-        asked = [_query(value, "") for value in queries]
-    if not asked:
-        raise QueryError("INVALID_OPTION", "there is no path query", hint="ost.paths(graph, 'a / ^b', start=...)")
-    return tuple(asked)
-
-
-def _query(value: Any, name: str) -> PathQuery:
-    if isinstance(value, PathQuery):
-        return replace(value, name=name) if name else value
-    if not isinstance(value, str):
-        raise QueryError("NOT_A_QUERY", f"expected the text of a path query, got {value.__class__.__name__}")
-    return path_query(value, name)
-
-
-def _names(nodes: str | Sequence[str]) -> tuple[str, ...]:
-    return (nodes,) if isinstance(nodes, str) else tuple(dict.fromkeys(nodes))
-
-
 def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> PathsResult:
     """One walk from some nodes, as a table."""
     graph = walk.graph
@@ -273,14 +194,20 @@ def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> P
     terms = WalkTerms(options.simple, options.max_hops, _ends(graph, options.end), options.budget)
     found = walk.find(numbers, terms, SHEDDING[options.shedding](similarity))
     scores = Contributions(walk, similarity).of(found.store, found.path, found.query)
-    unknown = [name for name, number in zip(starts, numbers, strict=True) if number < 0]
+    named = (*starts, *(options.end or ()))
+    unknown = [name for name, number in zip(named, graph.numbers(named), strict=True) if number < 0]
     table = found_table(walk, found, scores, options.limit)
     return PathsResult(table, found.report, tuple(dict.fromkeys([*unknown, *_unknown(walk)])))
 
 
-@functools.lru_cache(maxsize=16)
+_OVERLAPS: WeakKeyDictionary[Graph, TokenOverlap] = WeakKeyDictionary()
+"""Made once for a graph, gone with it."""
+
+
 def _overlap(graph: Graph) -> TokenOverlap:
-    return TokenOverlap(graph)
+    if graph not in _OVERLAPS:
+        _OVERLAPS[graph] = TokenOverlap(graph)
+    return _OVERLAPS[graph]
 
 
 def _ends(graph: Graph, end: tuple[str, ...] | None) -> NDArray[np.bool_] | None:
@@ -298,4 +225,4 @@ def _unknown(walk: PathWalk) -> list[str]:
     return [*relations, *types]
 
 
-__all__ = ["Graph", "PathOptions", "PathsResult", "graph", "path_options", "paths", "walk_paths"]
+__all__ = ["Graph", "PathsResult", "graph", "paths", "walk_paths"]

@@ -103,7 +103,7 @@ def read_bounds(
         _weights(names, weights),
         None if memory_bound is None else _read_bytes(memory_bound),
         None if selection_ratio is None else _read_ratio("selection_ratio", selection_ratio),
-        None if batch_budget is None else int(_read_duration("batch_budget", batch_budget)),
+        None if batch_budget is None else math.ceil(_read_duration("batch_budget", batch_budget)),
     )
 
 
@@ -161,9 +161,10 @@ def _read_duration(option: str, asked: object) -> float:
 
 def _read_bytes(asked: object) -> int:
     if _is_number(asked):
-        return int(_above_zero("memory_bound", asked, asked))
+        return math.ceil(_above_zero("memory_bound", asked, asked))
     lowered = asked.lower() if isinstance(asked, str) else asked
-    return int(_above_zero("memory_bound", asked, _amount("memory_bound", lowered, _BYTES, "'512 MB', '64 KiB'")))
+    found = _amount("memory_bound", lowered, _BYTES, "'512 MB', '64 KiB'")
+    return math.ceil(_above_zero("memory_bound", asked, found))
 
 
 def _amount(option: str, asked: object, units: Mapping[str, int], examples: str) -> float:

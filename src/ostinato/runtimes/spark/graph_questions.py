@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 
 def answered_dataframe(asked: GraphQuestions, questions: DataFrame, question: str, topic: str) -> DataFrame:
     """Nothing runs yet. Columns whose names have dots, or that a reply has too, are refused."""
-    from ostinato.runtimes.graph_questions import REPLIES
+    from ostinato.runtimes.graph_questions import REPLIES, check_questions
 
-    for name in (question, topic):
-        if name not in questions.columns:
-            hint = f"they have {', '.join(questions.columns)}; name them with question= and topic="
-            raise QueryError("UNKNOWN_COLUMN", f"the questions have no column '{name}'", hint=hint)
+    check_questions(questions.columns, question, topic)
     for name in questions.columns:
-        if name in REPLIES.names or "." in name:
+        if "." in name:
             raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
     more = [s.StructField(field.name, spark_type(field.type)) for field in REPLIES]
 

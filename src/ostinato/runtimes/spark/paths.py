@@ -18,6 +18,7 @@ from ostinato.automaton.path_automaton import NOWHERE, START, PathAutomaton, Sym
 from ostinato.errors import QueryError
 from ostinato.query.path_query import PathQuery
 
+_MOST_TESTS = 10
 _TEXTS = s.ArrayType(s.StringType())
 
 
@@ -40,20 +41,32 @@ def paths_dataframe(
             hint = f"it has {', '.join(triples.columns)}; name them with columns=(head, relation, tail)"
             raise QueryError("UNKNOWN_COLUMN", f"the graph has no column '{name}'", hint=hint)
     symbols = symbols_of(queries)
-    classes = tuple(range(1 << len(symbols.tests)))
+    classes = _classes(symbols, node_types)
     automaton = build_path_automaton(queries, symbols, classes)
     facts = _facts(triples, columns)
     edges = _edges(facts, symbols, node_types)
-    moves = F.broadcast(_moves(spark, automaton))
+    wanted, moves = (F.broadcast(table) for table in _moves(spark, automaton))
     frontier = _first(spark, facts, starts)
     levels = [frontier]
     for _ in range(_rounds(automaton, max_hops)):
-        frontier = _longer(frontier, moves, edges, simple)
+        frontier = _longer(frontier, wanted, moves, edges, simple)
         levels.append(frontier)
     found = reduce(DataFrame.unionAll, levels).join(F.broadcast(_accepted(spark, automaton, queries)), "state")
     if end is not None:
         found = found.where(F.col("node").isin(list(end)))
     return found.select("query", "start", "nodes", "relations", F.col("node").alias("end"))
+
+
+def _classes(symbols: Symbols, node_types: DataFrame | None) -> tuple[int, ...]:
+    """Which occur isn't known before anything ran: all that may."""
+    if node_types is None:
+        return (0,)
+    if not isinstance(node_types, DataFrame) or len(node_types.columns) < 2:
+        raise QueryError("INVALID_OPTION", "beside a graph in a DataFrame, node_types is a DataFrame of (node, type)")
+    if len(symbols.tests) > _MOST_TESTS:
+        message = f"queries over a DataFrame may have {_MOST_TESTS} different tests of node types"
+        raise QueryError("PATTERN_TOO_LARGE", message, hint="ask them in several calls")
+    return tuple(range(1 << len(symbols.tests)))
 
 
 def _rounds(automaton: PathAutomaton, max_hops: int) -> int:
@@ -90,7 +103,7 @@ def _edges(facts: DataFrame, symbols: Symbols, node_types: DataFrame | None) -> 
         return edges.withColumn("class", F.lit(0))
     node, kind = node_types.columns[:2]
     passes = [
-        F.max(F.when(F.col(f"`{kind}`").isin(sorted(wanted)), 1 << number).otherwise(0))
+        F.max(F.when(F.col(f"`{kind}`").cast("string").isin(sorted(wanted)), 1 << number).otherwise(0))
         for number, wanted in enumerate(symbols.tests)
     ]
     bits = node_types.groupBy(F.col(f"`{node}`").cast("string").alias("to")).agg(
@@ -99,13 +112,17 @@ def _edges(facts: DataFrame, symbols: Symbols, node_types: DataFrame | None) -> 
     return edges.join(bits, "to", "left").na.fill(0, ["class"])
 
 
-def _moves(spark: SparkSession, automaton: PathAutomaton) -> DataFrame:
-    """(state, symbol, class, target)"""
+def _moves(spark: SparkSession, automaton: PathAutomaton) -> tuple[DataFrame, DataFrame]:
+    """(state, symbol) that lead anywhere, and (state, symbol, class, target)."""
     rows = [
         (int(state), int(symbol), automaton.classes[node_class], int(automaton.target[state, symbol, node_class]))
         for state, symbol, node_class in np.argwhere(automaton.target != NOWHERE)
     ]
-    return spark.createDataFrame(rows, "state int, symbol int, class int, target int")
+    wanted = sorted({(state, symbol) for state, symbol, _, _ in rows})
+    return (
+        spark.createDataFrame(wanted, "state int, symbol int"),
+        spark.createDataFrame(rows, "state int, symbol int, class int, target int"),
+    )
 
 
 def _accepted(spark: SparkSession, automaton: PathAutomaton, queries: Sequence[PathQuery]) -> DataFrame:
@@ -139,9 +156,9 @@ def _first(spark: SparkSession, facts: DataFrame, starts: DataFrame | Sequence[s
     )
 
 
-def _longer(frontier: DataFrame, moves: DataFrame, edges: DataFrame, simple: bool) -> DataFrame:
+def _longer(frontier: DataFrame, wanted: DataFrame, moves: DataFrame, edges: DataFrame, simple: bool) -> DataFrame:
     """Partial paths with one edge more."""
-    able = frontier.join(moves.select("state", "symbol").distinct(), "state")
+    able = frontier.join(wanted, "state")
     walked = able.join(edges, ["node", "symbol"]).join(moves, ["state", "symbol", "class"])
     if simple:
         walked = walked.where(~F.array_contains("nodes", F.col("to")))

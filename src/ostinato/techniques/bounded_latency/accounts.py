@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.sharing.clock import Work
 from ostinato.techniques.bounded_latency.ledger import Ledger
 
 _NO_BIRTHS = np.zeros((0, 2), np.int64)
@@ -28,6 +29,18 @@ class ChunkSoFar:
     checks: int = 0
     births: int = 0
     step_work: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def work(self) -> Work:
+        return Work(self.rows, self.visits, self.checks, self.births)
+
+    def add(self, work: Work, spent_ns: int, step_work: NDArray[np.int64]) -> None:
+        self.rows += work.events
+        self.spent_ns += spent_ns
+        self.visits += work.visits
+        self.checks += work.checks
+        self.births += work.births
+        self.step_work = self.step_work + step_work
 
 
 @dataclass(slots=True)

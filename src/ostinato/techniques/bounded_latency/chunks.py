@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.sharing.clock import Clock, Work
-from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.techniques.bounded_latency.accounts import new_accounts
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.ledger import Ledger
@@ -41,8 +40,15 @@ class Tally:
     period_rows: int = 0
     period_counts: list[Reals] = field(default_factory=list)
     """Dropped, lost and found since the period began."""
+    period_end: int = 0
+    """The row of the stream up to which the period is counted."""
+    found: Reals = field(init=False)
+    """Complete matches, each once, however many windows hold it: what is lost is estimated in the same measure."""
     matching_ns: int = 0
     deciding_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self.found = np.zeros_like(self.lost)
 
     def add_lost(self, lost: Reals) -> None:
         self.lost = self.lost + lost
@@ -50,8 +56,8 @@ class Tally:
 
 
 class BoundedCall:
-    def __init__(self, plan: MergedPlan, keeper: Keeper, run: MatcherRun, events: PlanEvents, clock: Clock) -> None:
-        self.plan, self.keeper, self.run, self.events, self.clock = plan, keeper, run, events, clock
+    def __init__(self, keeper: Keeper, run: MatcherRun, events: PlanEvents, clock: Clock) -> None:
+        self.keeper, self.run, self.events, self.clock = keeper, run, events, clock
         self.at, self.end = events.first_new, len(events.time)
         patterns = keeper.shape.patterns
         self.tally = Tally(np.zeros(patterns), np.zeros(patterns), period_counts=[np.zeros(patterns)] * 3)
@@ -66,11 +72,19 @@ class BoundedCall:
             self._take(min(self.end, self.at + self.keeper.chunk_left))
             if self.keeper.chunk_left == 0:
                 self._decide()
-        if finished and self.keeper.accounts and self.keeper.accounts.rows:
-            self._learn()
-            self.tally.add_lost(self.keeper.price_losses())
+        if finished:
+            self._take_stock()
         if self.keeper.accounts:
             self.keeper.accounts.closed(self.run.ledger)
+
+    def _take_stock(self) -> None:
+        """At the end of the stream: what the last chunk began, and what was dropped since it was last priced."""
+        assert self.keeper.accounts is not None
+        if self.keeper.chunk.rows:
+            self.keeper.close_chunk(self.run.ledger)
+        if self.keeper.accounts.rows:
+            self._learn()
+            self.tally.add_lost(self.keeper.price_losses())
 
     def _take(self, until: int) -> None:
         keeper, ledger, rows = self.keeper, self.run.ledger, until - self.at
@@ -89,7 +103,9 @@ class BoundedCall:
     def _admit(self, until: int) -> None:
         assert self.admitted is not None
         rows = slice(self.at, until)
-        held = np.array([condition[rows] for condition in self.events.conditions], np.bool_)
+        held = np.zeros((len(self.events.conditions), until - self.at), np.bool_)  # a pattern may ask nothing of a row
+        for number, condition in enumerate(self.events.conditions):
+            held[number] = condition[rows]
         self.admitted[rows] = self.keeper.admit(held)
 
     def _decide(self) -> None:
@@ -106,7 +122,7 @@ class BoundedCall:
             urgent = True  # what was learnt is to be used
         if keeper.has_bounds and (urgent or spare >= self.choosing_ns):
             chosen = self.clock.now_ns()
-            keeper.choose(self._memory(), self._batch_ns(), self.plan)
+            keeper.choose(self._memory(), self._batch_ns())
             self.choosing_ns = self.clock.now_ns() - chosen
         keeper.next_chunk(self._chunk_rows())
         self.tally.deciding_ns += self.clock.now_ns() - began
@@ -147,7 +163,9 @@ class BoundedCall:
         lost = keeper.learn(self.run)
         dropped, found = counted.dropped.sum(axis=0), counted.completed.sum(axis=0)
         tally.dropped = tally.dropped + dropped
+        tally.found = tally.found + found
         tally.add_lost(lost)
+        tally.period_end = keeper.rows_seen
         tally.period_rows += rows
         tally.period_counts[0] = tally.period_counts[0] + dropped
         tally.period_counts[2] = tally.period_counts[2] + found
@@ -157,38 +175,45 @@ class BoundedCall:
     def _close_period(self) -> None:
         tally = self.tally
         dropped, lost, found = (tuple(counts.tolist()) for counts in tally.period_counts)
-        first = self.keeper.rows_seen - tally.period_rows
-        period = Period(first, tally.period_rows, tuple(map(int, dropped)), lost, tuple(map(int, found)))
+        period = Period(
+            tally.period_end - tally.period_rows,
+            tally.period_rows,
+            tuple(map(int, dropped)),
+            lost,
+            tuple(map(int, found)),
+        )
         tally.periods = with_period(tally.periods, period)
         tally.period_rows, tally.period_counts = 0, [np.zeros_like(counts) for counts in tally.period_counts]
 
     def report(self, matches: tuple[int, ...]) -> Report:
         if self.tally.period_rows:
             self._close_period()
+        keeper, tally = self.keeper, self.tally
+        quantiles = np.array([keeper.meter.quantile_ns(share) for share in (0.5, 0.95, 0.99)])
+        rows = [self._of_pattern(at, count, quantiles[:, at].tolist()) for at, count in enumerate(matches)]
+        return Report(tuple(rows), tally.periods, keeper.policy.name, not keeper.policy.input_part)
+
+    def _of_pattern(self, at: int, matches: int, quantiles: list[float]) -> PatternReport:
         keeper, tally, meter = self.keeper, self.tally, self.keeper.meter
-        quantiles = [meter.quantile_ns(share) for share in (0.5, 0.95, 0.99)]
-        overhead = tally.deciding_ns / tally.matching_ns if tally.matching_ns else 0.0
-        rows = []
-        for at, name in enumerate(keeper.shape.names):
-            bound, asked = float(meter.bound_ns[at]), keeper.bounds.latency[at]
-            rows.append(
-                PatternReport(
-                    query=name,
-                    events=self.end - self.events.first_new,
-                    matches=matches[at],
-                    dropped=int(tally.dropped[at]),
-                    lost_estimate=float(tally.lost[at]),
-                    recall_estimate=recall(matches[at], float(tally.lost[at])),
-                    bound_ns=bound if np.isfinite(bound) else None,
-                    calibrated_events=keeper.calibrated_rows if asked is not None and asked.ratio else None,
-                    latency_p50_ns=float(quantiles[0][at]),
-                    latency_p95_ns=float(quantiles[1][at]),
-                    latency_p99_ns=float(quantiles[2][at]),
-                    within_bound=float(meter.within[at] / meter.bounded[at]) if meter.bounded[at] else 1.0,
-                    overhead=overhead,
-                )
-            )
-        return Report(tuple(rows), tally.periods, keeper.policy.name)
+        bound, asked = float(meter.bound_ns[at]), keeper.bounds.latency[at]
+        lost, found = float(tally.lost[at]), float(tally.found[at])
+        estimated = not keeper.policy.input_part  # nobody knows what events that were never looked at would have given
+        p50, p95, p99 = quantiles if meter.events else (None, None, None)
+        return PatternReport(
+            query=keeper.shape.names[at],
+            events=self.end - self.events.first_new,
+            matches=matches,
+            dropped=int(tally.dropped[at]),
+            lost_estimate=lost * (matches / found if found else 1.0) if estimated else None,
+            recall_estimate=recall(found, lost) if estimated else None,
+            bound_ns=bound if np.isfinite(bound) else None,
+            calibrated_events=keeper.calibration.events if asked is not None and asked.ratio else None,
+            latency_p50_ns=p50,
+            latency_p95_ns=p95,
+            latency_p99_ns=p99,
+            within_bound=float(meter.within[at] / meter.bounded[at]) if meter.bounded[at] else 1.0,
+            overhead=tally.deciding_ns / tally.matching_ns if tally.matching_ns else 0.0,
+        )
 
 
 def _work(ledger: Ledger) -> tuple[int, int, int]:

@@ -82,7 +82,7 @@ class BoundedEngine:
             return self._unbounded(events, kept)
         keeper = self._keeper(learnt)
         run = self.matcher.begin(events, kept, keeper.buckets)
-        call = BoundedCall(self.plan, keeper, run, events, self.clock)
+        call = BoundedCall(keeper, run, events, self.clock)
         call.take_all(finished)
         matches, after = run.finish()
         report = call.report(tuple(found.count for found in matches))

@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.clock import Work
-from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.techniques.bounded_latency.accounts import Accounts, ChunkSoFar, new_accounts
-from ostinato.techniques.bounded_latency.baselines import (
-    condition_use,
-    each_by_itself,
-    next_share,
-    queue_share,
-    random_state,
-)
+from ostinato.techniques.bounded_latency.baselines import each_by_itself, next_share, random_state
 from ostinato.techniques.bounded_latency.class_edges import (
     Learning,
     buckets_of,
@@ -30,13 +23,14 @@ from ostinato.techniques.bounded_latency.class_edges import (
     nothing_learnt,
     regrouped,
 )
-from ostinato.techniques.bounded_latency.latency import LatencyMeter
+from ostinato.techniques.bounded_latency.input_shedding import InputShedding, asked_conditions
+from ostinato.techniques.bounded_latency.latency import Calibration, LatencyMeter
 from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, Orders
 from ostinato.techniques.bounded_latency.limits import Control, Measured, costs, new_control, new_limits
 from ostinato.techniques.bounded_latency.losses import GivenUp, lost_matches, nothing_given_up
 from ostinato.techniques.bounded_latency.matcher import MatcherRun
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
-from ostinato.techniques.bounded_latency.policies import Admission, Policy, admission
+from ostinato.techniques.bounded_latency.policies import Policy
 from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.tariff import Tariff
@@ -58,10 +52,6 @@ LEAST_KNOWLEDGE = 0.9
 AFTER_A_DRIFT = 0.05
 """What remains of the chains of a node whose values have moved."""
 WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
-ENOUGH_FIRST = 16.0
-"""First events that must have come before the window is measured."""
-CALIBRATION_WINDOWS, CALIBRATION_ROWS = 4.0, 4096
-"""A bound given as a ratio is measured over at least so many windows and events; the first window only fills."""
 
 
 @dataclass(slots=True)
@@ -92,18 +82,12 @@ class Keeper:
     """The row at which classes were last looked at, and what was dropped was priced."""
     window_rows: float = WINDOW_GUESS
     rows_seen: int = 0
-    calibrating: Reals = field(init=False)
-    calibrated_rows: int = 0
+    calibration: Calibration = field(init=False)
     total_ns: float = 0.0
     """Moving average of the time of an event, all patterns together."""
     share: float = 1.0
     """What is kept at random, by policies that draw."""
-    admission: Admission = field(default_factory=Admission)
-    use: Reals = field(default_factory=lambda: np.zeros(0))
-    happened: Reals = field(default_factory=lambda: np.zeros(0))
-    """[condition] what an event that fulfils it is worth, and how many came; for policies that shed input."""
-    waiting_ns: float = 0.0
-    """The length of the queue, if events came as fast as the bound allows."""
+    shed_input: InputShedding = field(init=False)
     tariff: Tariff = field(default_factory=Tariff)
     chunk: ChunkSoFar = field(init=False)
     chunk_rows: int = 256
@@ -116,8 +100,14 @@ class Keeper:
         self.control = new_control(self.shape.patterns)
         self._keep_all()
         self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
-        self.calibrating = np.zeros(self.shape.patterns)
+        self.calibration = Calibration(np.array([b.ratio if b and b.ratio else np.nan for b in self.bounds.latency]))
+        self.shed_input = InputShedding(asked_conditions(self.shape, ~self._bounded))
         self.next_chunk(self.chunk_rows)
+
+    @property
+    def _bounded(self) -> NDArray[np.bool_]:
+        """[pattern]"""
+        return np.array(self.bounds.bounded, np.bool_)
 
     @property
     def buckets(self) -> Buckets:
@@ -136,15 +126,9 @@ class Keeper:
 
     def took(self, work: Work, spent_ns: int, step_work: NDArray[np.int64]) -> None:
         """A part of the chunk was matched."""
-        rows = work.events
-        self.chunk.rows += rows
-        self.chunk.spent_ns += spent_ns
-        self.chunk.visits += work.visits
-        self.chunk.checks += work.checks
-        self.chunk.births += work.births
-        self.chunk.step_work = self.chunk.step_work + step_work
+        self.chunk.add(work, spent_ns, step_work)
         assert self.accounts is not None
-        self.accounts.rows += rows
+        self.accounts.rows += work.events
 
     def next_chunk(self, rows: int) -> None:
         self.chunk, self.chunk_rows = ChunkSoFar(step_work=np.zeros(len(self.shape.step_source), np.int64)), rows
@@ -161,10 +145,10 @@ class Keeper:
         self.meter.observe(latency, rows, memory)
         moved = 1.0 - 0.5 ** (rows / memory) if self.rows_seen else 1.0
         self.total_ns += moved * (spent_ns / rows - self.total_ns)
-        self.waiting_ns = max(0.0, self.waiting_ns + spent_ns - rows * self._least_bound)
+        queue_ns = self.shed_input.waiting_ns + spent_ns - rows * self._least_bound
+        self.shed_input.waiting_ns = max(0.0, queue_ns)
         self.rows_seen += rows
-        work = Work(rows, self.chunk.visits, self.chunk.checks, self.chunk.births)
-        self.tariff.observe(work, spent_ns, TARIFF_FADE)
+        self.tariff.observe(self.chunk.work, spent_ns, TARIFF_FADE)
         self._calibrate(latency, rows)
 
     @property
@@ -184,22 +168,16 @@ class Keeper:
 
     def admit(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """[condition, row] of the next rows -> which of them may become part of a match."""
-        if not len(self.use):
-            self.use, self.happened = np.zeros(len(held)), np.zeros(len(held))
-        self.happened = self.happened * self._fade(held.shape[1], RATES_FADE) + held.sum(axis=1)
         numbers = self.rows_seen + self.chunk.rows + np.arange(held.shape[1])
-        return self.admission.of(self.use @ held, numbers)
+        return self.shed_input.admit(held, numbers, self._fade(held.shape[1], RATES_FADE))
 
     def _calibrate(self, latency: Reals, rows: int) -> None:
         unknown = np.isnan(self.meter.bound_ns)
-        if not unknown.any() or self.rows_seen <= self.window_rows:
-            return
-        self.calibrating += latency * rows
-        self.calibrated_rows += rows
-        if self.rows_seen >= max(CALIBRATION_ROWS, CALIBRATION_WINDOWS * self.window_rows):
-            ratio = np.array([np.nan if b is None or b.ratio is None else b.ratio for b in self.bounds.latency])
-            found = ratio * self.calibrating / self.calibrated_rows
-            self.meter.bound_ns = np.where(unknown, found, self.meter.bound_ns)
+        if unknown.any():
+            found = self.calibration.observe(latency, rows, self.rows_seen, self.window_rows)
+            self.meter.bound_ns = (
+                self.meter.bound_ns if found is None else np.where(unknown, found, self.meter.bound_ns)
+            )
 
     # --- when there is time for it ---
 
@@ -211,16 +189,9 @@ class Keeper:
         ledger, rows = run.ledger, self.accounts.rows
         counted = self.accounts.counted(ledger)
         self.given_up.add(counted, self.kept)
-        births = self.accounts.births
-        self.sketch.observe(
-            counted,
-            births,
-            rows,
-            self.kept,
-            self._fade(rows, RATES_FADE),
-            max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE),
-        )
-        self._measure_window(counted)
+        rates, chains = self._fade(rows, RATES_FADE), max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
+        self.sketch.observe(counted, self.accounts.births, rows, self.kept, rates, chains)
+        self._measure_window(counted.live, rows)
         self.accounts.looked(ledger)
         self.found = None
         if self.rows_seen - self.looked_at < LOOK_AFTER * self.window_rows:
@@ -238,18 +209,11 @@ class Keeper:
     def _fade(self, rows: int, windows: float) -> float:
         return float(0.5 ** (rows / (windows * self.window_rows)))
 
-    def _measure_window(self, counted: Ledger) -> None:
-        """In rows of the stream, by Little's law: how many first events are alive for each that came, were all of them
-        kept for the whole window."""
-        first = self.shape.first[self.sketch.node_of]
-        came = float(self.sketch.created[first].sum())
-        if came < ENOUGH_FIRST or self.accounts is None:
-            return
-        kept = np.minimum.accumulate(self.sketch.kept[first], axis=1).mean(axis=1)
-        stayed = float((self.sketch.created[first].sum(axis=1) * kept).sum())
-        found = float(counted.live[first].sum()) * self.sketch.rows / stayed
-        share = min(1.0, self.accounts.rows / self.window_rows)
-        self.window_rows += share * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - self.window_rows)
+    def _measure_window(self, live: NDArray[np.int64], rows: int) -> None:
+        found = self.sketch.window_rows(live)
+        if found is not None:
+            share = min(1.0, rows / self.window_rows)
+            self.window_rows += share * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - self.window_rows)
 
     def _learn_classes(self, run: MatcherRun) -> None:
         finest, changed = finest_buckets(self.shape, self.features), set()
@@ -271,15 +235,15 @@ class Keeper:
             self._keep_all()
             self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
 
-    def choose(self, memory: float, batch_ns: float, plan: MergedPlan) -> None:
+    def choose(self, memory: float, batch_ns: float) -> None:
         """`memory`: bytes of all partial matches; `batch_ns`: what an event may take for the batch to be done in time,
         infinite where that isn't bounded."""
         measured = self._measured(memory, batch_ns)
         if self.policy.input_part:
-            self._choose_input(measured, plan)
+            self._choose_input(measured)
         if not self.policy.chooses:
             self._draw_share(measured)
-            self._take_on(random_state(self.sketch, self.share))
+            self._take_on(random_state(self.sketch, self.share, self._bounded))
         elif self.policy.sheds_state:
             self._choose_state(measured)
 
@@ -301,7 +265,7 @@ class Keeper:
             spare = min(limit.budget / max(float(limit.cost.sum()), 1e-9) for limit in limits)
             self._take_on(select(self.sketch, found, limits, EXPLORE * min(max(spare, LEAST_SPARE), 1.0), self.cut))
         else:
-            self._take_on(each_by_itself(self.sketch, model, price, limits))
+            self._take_on(each_by_itself(self.sketch, model, price, limits, self._bounded))
 
     def _take_on(self, chosen: Selection) -> None:
         self.cut, self.kept, self.orders = chosen.cut, chosen.kept, chosen.orders
@@ -311,16 +275,12 @@ class Keeper:
         self.share = next_share(self.share, measured) if ratio is None else ratio
         self.control.over[:] = self.share < 1.0
 
-    def _choose_input(self, measured: Measured, plan: MergedPlan) -> None:
+    def _choose_input(self, measured: Measured) -> None:
         self._draw_share(measured)
         share = self.share**self.policy.input_part
         if self.policy.queued and np.isfinite(self._least_bound):
-            share = queue_share(self.waiting_ns, self._least_bound, self.window_rows)
-        if self.policy.by_utility and len(self.use):
-            self.use = condition_use(plan, self.sketch, self.happened)
-            self.admission = admission(share, self.use, self.happened)
-        else:
-            self.admission = Admission(0.0, share)
+            share = self.shed_input.queue_share(self._least_bound, self.window_rows)
+        self.shed_input.choose(share, self.sketch, self.policy.by_utility)
 
     @property
     def _alpha(self) -> float:

@@ -21,13 +21,8 @@ _KEEPER = (
     "kept",
     "window_rows",
     "rows_seen",
-    "calibrating",
-    "calibrated_rows",
     "total_ns",
     "share",
-    "use",
-    "happened",
-    "waiting_ns",
     "chunk_rows",
     "looked_at",
     "chosen_at",
@@ -51,6 +46,8 @@ _GIVEN_UP = ("refused", "dropped", "kept")
 _CONTROL = ("over", "measured", "predicted")
 _CHUNK = ("rows", "spent_ns", "visits", "checks", "births", "step_work")
 _TARIFF = ("squares", "products")
+_CALIBRATION = ("latency_sum", "events")
+_SHED_INPUT = ("use", "happened", "waiting_ns")
 
 
 def keeper_to_bytes(keeper: Keeper) -> bytes:
@@ -63,7 +60,9 @@ def keeper_to_bytes(keeper: Keeper) -> bytes:
         ("chunk", keeper.chunk, _CHUNK),
         ("given_up", keeper.given_up, _GIVEN_UP),
         ("tariff", keeper.tariff, _TARIFF),
-        ("admission", keeper.admission, ("least", "part")),
+        ("calibration", keeper.calibration, _CALIBRATION),
+        ("shed_input", keeper.shed_input, _SHED_INPUT),
+        ("admission", keeper.shed_input.admission, ("least", "part")),
     )
     for part, owner, names in parts:
         values |= {f"{part}.{name}": getattr(owner, name) for name in names}
@@ -97,12 +96,14 @@ def keeper_from_bytes(data: bytes, shape: PlanShape, bounds: Bounds, policy: Pol
         ("control", keeper.control, _CONTROL),
         ("given_up", keeper.given_up, _GIVEN_UP),
         ("tariff", keeper.tariff, _TARIFF),
+        ("calibration", keeper.calibration, _CALIBRATION),
+        ("shed_input", keeper.shed_input, _SHED_INPUT),
     )
     for part, owner, names in parts:
         for name in names:
             setattr(owner, name, values[f"{part}.{name}"])
     keeper.chunk = ChunkSoFar(**{name: values[f"chunk.{name}"] for name in _CHUNK})
-    keeper.admission = Admission(values["admission.least"], values["admission.part"])
+    keeper.shed_input.admission = Admission(values["admission.least"], values["admission.part"])
     if "orders.masks" in values:
         keeper.orders = Orders(values["orders.masks"], values["orders.threshold"])
     if "accounts.rows" in values:

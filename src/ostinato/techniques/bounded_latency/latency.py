@@ -16,6 +16,8 @@ Bools = NDArray[np.bool_]
 _PER_OCTAVE = 8
 _OCTAVES = 48
 """Of nanoseconds: from one to three days."""
+CALIBRATION_WINDOWS, CALIBRATION_EVENTS = 4.0, 4096
+"""A bound given as a ratio is measured over at least so many windows and events; the first window only fills."""
 
 
 @dataclass(slots=True)
@@ -63,6 +65,29 @@ class LatencyMeter:
             return np.full(len(self.bound_ns), np.nan)
         reached = np.cumsum(self.histogram, axis=1) >= share * self.events * (1 - 1e-12)
         return np.asarray(2.0 ** ((reached.argmax(axis=1) + 1) / _PER_OCTAVE), np.float64)
+
+
+@dataclass(slots=True)
+class Calibration:
+    """Bounds given as a ratio: of the latency while nothing is dropped."""
+
+    ratio: Reals
+    """[pattern] NaN for those without."""
+    latency_sum: Reals = field(init=False)
+    events: int = 0
+
+    def __post_init__(self) -> None:
+        self.latency_sum = np.zeros(len(self.ratio))
+
+    def observe(self, latency_ns: Reals, events: int, seen: int, window_events: float) -> Reals | None:
+        """A chunk, the last of `seen` events; the bounds in nanoseconds as soon as enough is known."""
+        if seen <= window_events:
+            return None
+        self.latency_sum = self.latency_sum + latency_ns * events
+        self.events += events
+        if seen < max(CALIBRATION_EVENTS, CALIBRATION_WINDOWS * window_events):
+            return None
+        return self.ratio * self.latency_sum / self.events
 
 
 def overloaded(now: Bools, average: Reals, unshed: Reals, bound: Reals, leave_below: float = 0.9) -> Bools:

@@ -23,6 +23,8 @@ class PlanShape:
     ends: Bools
     """[node, pattern] where partial matches of the node may be matches."""
     step_source: Ints
+    step_target: Ints
+    step_condition: Ints
     step_patterns: Bools
     """[step, pattern] the patterns that a step leads to."""
     children: tuple[tuple[int, ...], ...]
@@ -71,6 +73,8 @@ def shape_of(plan: MergedPlan) -> PlanShape:
         reach,
         ends,
         np.array([step.source for step in plan.steps], np.int64),
+        np.array([step.target for step in plan.steps], np.int64),
+        np.array([step.condition for step in plan.steps], np.int64),
         reach[[step.target for step in plan.steps]].reshape(len(plan.steps), patterns),
         tuple(map(tuple, children)),
         tuple(map(tuple, joined)),

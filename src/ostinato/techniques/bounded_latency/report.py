@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +20,20 @@ class PatternReport:
     query: str
     events: int
     matches: int
+    """Each once for every window that holds it."""
     dropped: int
     """Times a partial match was dropped for this pattern, or not made."""
-    lost_estimate: float
-    recall_estimate: float
+    lost_estimate: float | None
+    """None, like the recall, for a policy that sheds input: nobody knows what events would have given that were never
+    looked at."""
+    recall_estimate: float | None
     bound_ns: float | None
     calibrated_events: int | None
     """For a bound given as a ratio: how many events ran without a bound first; None for others."""
-    latency_p50_ns: float
-    latency_p95_ns: float
-    latency_p99_ns: float
+    latency_p50_ns: float | None
+    """None, like the others, where no chunk has ended."""
+    latency_p95_ns: float | None
+    latency_p99_ns: float | None
     within_bound: float
     """The share of events in chunks that kept the bound; 1 without one."""
     overhead: float
@@ -46,6 +50,7 @@ class Period:
     dropped: tuple[int, ...]
     lost_estimate: tuple[float, ...]
     matches: tuple[int, ...]
+    """Each once, however many windows hold it."""
 
     def joined(self, other: Period) -> Period:
         return Period(
@@ -62,35 +67,42 @@ class Report:
     patterns: tuple[PatternReport, ...]
     periods: tuple[Period, ...] = ()
     policy: str = "sharp"
-    notes: tuple[str, ...] = field(default=())
+    is_estimated: bool = True
+    """Whether losses can be estimated under the policy."""
 
     def table(self) -> pa.Table:
         """A row for each pattern."""
         names = PatternReport.__dataclass_fields__
         return pa.table(
-            {name: pa.array([getattr(row, name) for row in self.patterns], _TYPES.get(name)) for name in names}
+            {
+                name: pa.array([getattr(row, name) for row in self.patterns], _TYPES.get(name, pa.float64()))
+                for name in names
+            }
         )
 
     def by_period(self) -> pa.Table:
         """A row for each pattern and period."""
         rows = [(period, at, pattern.query) for period in self.periods for at, pattern in enumerate(self.patterns)]
+        lost = [period.lost_estimate[at] if self.is_estimated else None for period, at, _ in rows]
+        found = [period.matches[at] for period, at, _ in rows]
         return pa.table(
             {
                 "query": pa.array([query for _, _, query in rows], pa.string()),
                 "first_event": pa.array([period.first_event for period, _, _ in rows], pa.int64()),
                 "events": pa.array([period.events for period, _, _ in rows], pa.int64()),
-                "matches": pa.array([period.matches[at] for period, at, _ in rows], pa.int64()),
+                "matches": pa.array(found, pa.int64()),
                 "dropped": pa.array([period.dropped[at] for period, at, _ in rows], pa.int64()),
-                "lost_estimate": pa.array([period.lost_estimate[at] for period, at, _ in rows], pa.float64()),
+                "lost_estimate": pa.array(lost, pa.float64()),
                 "recall_estimate": pa.array(
-                    [recall(period.matches[at], period.lost_estimate[at]) for period, at, _ in rows], pa.float64()
+                    [None if gone is None else recall(count, gone) for count, gone in zip(found, lost, strict=True)],
+                    pa.float64(),
                 ),
             }
         )
 
     def __str__(self) -> str:
         lines = [_line(row) for row in self.patterns]
-        return "\n".join([f"shedding: {self.policy}", *lines, *self.notes])
+        return "\n".join([f"shedding: {self.policy}", *lines])
 
 
 _TYPES = {
@@ -99,7 +111,6 @@ _TYPES = {
     "matches": pa.int64(),
     "dropped": pa.int64(),
     "calibrated_events": pa.int64(),
-    "bound_ns": pa.float64(),
 }
 
 
@@ -119,10 +130,15 @@ def _line(row: PatternReport) -> str:
     if row.calibrated_events is not None:
         bound += f" (calibrated on {row.calibrated_events:,} events without one)"
     kept = f", kept for {row.within_bound:.1%} of the events" if row.bound_ns is not None else ""
+    given_up = "an unknown number given up with events that were left out"
+    if row.lost_estimate is not None and row.recall_estimate is not None:
+        given_up = f"about {row.lost_estimate:,.0f} given up (recall about {row.recall_estimate:.1%})"
+    latency = ""
+    if row.latency_p50_ns is not None and row.latency_p99_ns is not None:
+        latency = f"; latency {_time(row.latency_p50_ns)} median, {_time(row.latency_p99_ns)} at 99 %"
     return (
-        f"{row.query}: {row.matches:,} matches, about {row.lost_estimate:,.0f} given up (recall about "
-        f"{row.recall_estimate:.1%}), {row.dropped:,} partial matches dropped; {bound}{kept}; latency "
-        f"{_time(row.latency_p50_ns)} median, {_time(row.latency_p99_ns)} at 99 %; deciding took {row.overhead:.1%}"
+        f"{row.query}: {row.matches:,} matches, {given_up}, {row.dropped:,} partial matches dropped; {bound}{kept}"
+        f"{latency}; deciding took {row.overhead:.1%}"
     )
 
 

@@ -78,7 +78,7 @@ def price_of(cut: Reals) -> Reals:
 def cut_of(bucket: NDArray[np.int64], limit: Limit) -> float:
     """Taking the best buckets first: where the budget is spent."""
     spent = np.cumsum(np.bincount(bucket.ravel(), limit.cost.ravel(), BUCKETS)[::-1])
-    if spent[-1] <= limit.budget:
+    if spent[-1] <= limit.budget * (1 + 1e-9):  # the whole may be given as a budget, summed in another order
         return KEEP_ALL
     last = int(np.searchsorted(spent, limit.budget, side="right"))
     before = spent[last - 1] if last else 0.0
@@ -112,25 +112,25 @@ def _orders(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Reals]:
     """Tags below a slot's threshold keep what is kept in part, the others only what is kept whole."""
     classes, ages = int(sketch.class_at[-1]), sketch.ages
-    words = max(1, -(-shape.patterns // 64))
+    words = -(-shape.patterns // 64)
     masks = np.full((2, classes, ages, words), ~np.uint64(0))
     kept, drawn = np.ones((classes, ages)), np.ones((classes, ages))
     for node, of_node in enumerate(share):
         here, columns, less = sketch.of(node), np.flatnonzero(shape.reach[node]), of_node < 1.0
         if not less.any():
             continue
-        masks[1, here] &= ~_bits(less, columns, words)
+        masks[1, here] &= ~bits_of(less, columns, words)
         kept[here] = of_node.max(axis=2)
         part = np.where(less, of_node, 0.0).max(axis=2)
         drawn[here] = np.where(less.any(axis=2), np.maximum(part, explore), 1.0)
         # Where some pattern is kept in part, one that is dropped outright isn't kept with it.
         gone = (of_node <= 0.0) & (part > explore)[:, :, None]
-        masks[0, here] &= ~_bits(gone, columns, words)
+        masks[0, here] &= ~bits_of(gone, columns, words)
     threshold = (drawn * TAG_RANGE).astype(np.uint64)
     return masks.reshape(2, classes * ages, words), threshold.reshape(-1), np.maximum(kept, explore)
 
 
-def _bits(held: Bools, columns: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
+def bits_of(held: Bools, columns: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
     """[class, age, pattern of the node] -> [class, age, word]"""
     found = np.zeros((*held.shape[:2], words), np.uint64)
     for at, pattern in enumerate(columns):

@@ -21,6 +21,8 @@ Reals = NDArray[np.float64]
 STEADY = 0.98
 ENOUGH = 20.0
 """Partial matches that a pace is taken from, at least; and so many of the usual pace count beside them."""
+ENOUGH_FIRST = 16.0
+"""First events that must have come before the window is measured."""
 
 
 def living(made: Reals) -> Reals:
@@ -111,6 +113,16 @@ class Sketch:
         self.chain_visits = self.chain_visits * slow_fade + visits.sum(axis=1)
         self._observe_births(births, slow_fade)
         self._observe_pace()
+
+    def window_rows(self, live: NDArray[np.int64]) -> float | None:
+        """The window in rows of the stream, by Little's law: how many first events are alive for each that came, were
+        all of them kept for the whole window. `live`: [class] partial matches now. None: too few have come."""
+        first = self.shape.first[self.node_of]
+        created = self.created[first].sum(axis=1)
+        if float(created.sum()) < ENOUGH_FIRST:
+            return None
+        kept = np.minimum.accumulate(self.kept[first], axis=1).mean(axis=1)
+        return float(live[first].sum()) * self.rows / float((created * kept).sum())
 
     def doubt(self, node: int, remains: float) -> None:
         """What was learnt of a node, and of what leads to it, counts for less from now on."""

@@ -14,22 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import EnvironmentFault
-from ostinato.query.path_query import PathQuery, edges
-from ostinato.techniques.path_queries.similarity import tokens
+from ostinato.query.path_query import PathQuery
+from ostinato.techniques.path_queries.similarity import named_relations, tokens
 
 Embed = Callable[[str], NDArray[np.float32]]
 
 
 class EmbeddingSimilarity:
-    """The cosine between the embeddings of a path's words and a query's, never below 0."""
+    """The cosine between the embeddings of a path's words and a query's, never below 0.
+
+    A query that names no relation is like every path.
+    """
 
     def __init__(self, embed: Embed | None = None) -> None:
         """`embed`: of a sentence; None: the model of the extra."""
         self._embed = functools.lru_cache(maxsize=65_536)(embed or _shipped_model())
 
     def __call__(self, relations: Sequence[str], query: PathQuery) -> float:
-        wanted = [("^" if edge.inverse else "") + edge.relation for edge in edges(query.expression) if edge.relation]
-        if not relations or not wanted:
+        wanted = named_relations(query)
+        if not wanted:
+            return 1.0
+        if not relations:
             return 0.0
         one, other = self._embed(_sentence(relations)), self._embed(_sentence(wanted))
         size = float(np.linalg.norm(one) * np.linalg.norm(other))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from ostinato.automaton.path_automaton import Symbols
 from ostinato.errors import MatchError, QueryError
 
 LARGEST_NODES = (1 << 31) - 1
+COLUMNS = ("head", "relation", "tail")
 
 
 class Edges(NamedTuple):
@@ -46,11 +48,11 @@ class Graph:
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.int64]:
         """The nodes of these names; -1 for a name that no node has."""
-        return np.array([self._number.get(name, -1) for name in names], np.int64)
+        return np.array([self._number(name) for name in names], np.int64)
 
-    @cached_property
-    def _number(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.nodes.to_pylist())}
+    def _number(self, name: str) -> int:
+        place = bisect_left(range(len(self.nodes)), name, key=lambda node: self.nodes[node].as_py())
+        return place if place < len(self.nodes) and self.nodes[place].as_py() == name else -1
 
     def symbol_of_relation(self, symbols: Symbols) -> NDArray[np.int32]:
         """For each relation its place among those that queries name; the one behind them for all others."""
@@ -76,33 +78,41 @@ class Graph:
     def _one_class(self) -> NDArray[np.int32]:
         return np.zeros(len(self.nodes), np.int32)
 
+    def followers(self, relation: int | None, direction: int) -> NDArray[np.float64]:
+        """[2 * relation + direction]: how many edges of each kind come from where those of this relation (None: of any)
+        and direction lead, all together. Worked out once."""
+        key = (relation, direction)
+        if key not in self._followers:
+            came = self.backwards if direction else self.forwards
+            led_to = came.node if relation is None else came.node[came.relation == relation]
+            times = np.bincount(led_to, minlength=len(self.nodes)).astype(np.float64)
+            found = np.zeros(2 * len(self.relations))
+            for on, edges in enumerate((self.forwards, self.backwards)):
+                weights = np.repeat(times, np.diff(edges.at))
+                found[on::2] = np.bincount(edges.relation, weights, minlength=len(self.relations))
+            self._followers[key] = found
+        return self._followers[key]
+
     @cached_property
-    def followers(self) -> NDArray[np.float64]:
-        """[2 * relation + direction, the same]: how many edges of the second kind a node has, on average over the edges
-        of the first kind that lead to it."""
-        kinds, nodes = 2 * len(self.relations), len(self.nodes)
-        degree = np.zeros((kinds, nodes), np.int32)
-        for direction, edges in enumerate((self.forwards, self.backwards)):
-            owner = np.repeat(np.arange(nodes), np.diff(edges.at))
-            np.add.at(degree, (2 * edges.relation + direction, owner), 1)
-        found = np.zeros((kinds, kinds))
-        for direction in range(2):
-            # Backwards leads to where forwards comes from.
-            came = degree[1 - direction :: 2].astype(np.float64)
-            total = came.sum(axis=1, keepdims=True)
-            found[direction::2] = came @ degree.T / np.maximum(total, 1.0)
-        return found
+    def _followers(self) -> dict[tuple[int | None, int], NDArray[np.float64]]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be worked out again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def make_graph(
     triples: pa.Table,
-    columns: tuple[str, str, str] = ("head", "relation", "tail"),
+    columns: tuple[str, str, str] = COLUMNS,
     types: pa.Table | None = None,
 ) -> Graph:
     """The graph of a table of triples; a triple that stands there twice is one fact.
 
     `types` has a row (node, type) for each type of a node, in its first two columns.
     """
+    if isinstance(columns, str) or len(columns) != 3:
+        raise QueryError("INVALID_OPTION", f"columns are three names (head, relation, tail), not {columns!r}")
     parts = [_text(triples, name) for name in columns]
     whole = pc.and_(pc.and_(parts[0].is_valid(), parts[1].is_valid()), parts[2].is_valid())
     skipped = triples.num_rows - (pc.sum(whole).as_py() or 0)
@@ -138,10 +148,11 @@ def _text(table: pa.Table, name: str) -> pa.Array:
             f"the graph has no column '{name}'",
             hint=f"it has {', '.join(table.column_names)}; name them with columns=(head, relation, tail)",
         )
-    column = table.column(name).combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return column.cast(pa.large_string() if column.nbytes > 1 << 30 else pa.string())
+    column = table.column(name)
+    try:
+        return column.cast(pa.large_string()).combine_chunks()  # more than 2 GB of names is no mistake
+    except pa.ArrowException:
+        raise QueryError("UNSUPPORTED_TYPE", f"column '{name}' is of type {column.type}, which is no name") from None
 
 
 def _edges(owner: NDArray[np.int64], relation: NDArray[np.int64], node: NDArray[np.int64], nodes: int) -> Edges:
@@ -158,7 +169,9 @@ def _node_types(
 ) -> tuple[tuple[str, ...], tuple[NDArray[np.int32], NDArray[np.int32]] | None]:
     if types is None:
         return (), None
-    names, kinds = (_text(types, types.column_names[i]) for i in range(2))
+    if types.num_columns < 2:
+        raise QueryError("INVALID_OPTION", "node_types is a table of (node, type)")
+    names, kinds = (_text(types, name) for name in types.column_names[:2])
     known = pc.and_(pc.is_in(names, value_set=nodes), kinds.is_valid())
     names, kinds = names.filter(known), kinds.filter(known)
     all_kinds = pc.unique(kinds)
@@ -167,14 +180,21 @@ def _node_types(
     return tuple(all_kinds.to_pylist()), (node, kind)
 
 
-def mean_degrees(graph: Graph, symbol_of_relation: NDArray[np.int32], names: int) -> NDArray[np.float64]:
-    """The same as `Graph.followers` for symbols: relations that nobody names are one."""
-    kind = 2 * symbol_of_relation[:, None] + np.arange(2)
-    count = np.bincount(graph.forwards.relation, minlength=len(graph.relations)).astype(np.float64)
-    weight = np.repeat(count, 2)
-    found = np.zeros((2 * (names + 1), 2 * (names + 1)))
-    summed = np.zeros((2 * (names + 1), len(weight)))
-    np.add.at(summed, kind.reshape(-1), graph.followers * weight[:, None])
-    total = np.bincount(kind.reshape(-1), weight, minlength=len(found))
-    np.add.at(found.T, kind.reshape(-1), (summed / np.maximum(total, 1.0)[:, None]).T)
+def mean_degrees(graph: Graph, symbol_of_relation: NDArray[np.int32], symbols: Symbols) -> NDArray[np.float64]:
+    """[symbol, the same]: how many edges of the second a node has, on average over the edges of the first that lead to
+    it. Relations that nobody names are one symbol."""
+    named = np.flatnonzero(symbol_of_relation < len(symbols.names))
+    edges = np.bincount(graph.forwards.relation, minlength=len(graph.relations))
+    others = int(edges.sum() - edges[named].sum())
+    kind = (2 * symbol_of_relation[:, None] + np.arange(2)).reshape(-1)
+    found = np.zeros((symbols.count, symbols.count))
+    for direction in range(2):
+        rest = graph.followers(None, direction)
+        for relation in named.tolist():
+            after = graph.followers(relation, direction)
+            rest = rest - after
+            found[2 * symbol_of_relation[relation] + direction] = (
+                np.bincount(kind, after, minlength=symbols.count) / edges[relation]
+            )
+        found[2 * len(symbols.names) + direction] = np.bincount(kind, rest, minlength=symbols.count) / max(1, others)
     return found

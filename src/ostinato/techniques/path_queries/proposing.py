@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.errors import QueryError
 from ostinato.language.path_query import path_query
 from ostinato.query.path_query import PathQuery
 
@@ -46,7 +47,8 @@ def masked(question: str, topic: str) -> str:
     >>> masked("Who wrote [Alila]?", "Alila")
     'who wrote <topic>'
     """
-    text = re.sub(re.escape(topic), f" {TOPIC} ", question, flags=re.IGNORECASE) if topic else question
+    whole = rf"(?<!\w){re.escape(topic)}(?!\w)"
+    text = re.sub(whole, f" {TOPIC} ", question, flags=re.IGNORECASE) if topic else question
     return " ".join(_WORD.findall(text.lower()))
 
 
@@ -68,8 +70,12 @@ class LearntProposer:
         self, examples: Iterable[Example], *, k: int = DEFAULT_PROPOSALS, neighbours: int = DEFAULT_NEIGHBOURS
     ) -> None:
         """`k` paths are proposed, out of those of so many neighbours, or of more until there are k."""
+        for name, value in (("k", k), ("neighbours", neighbours)):
+            if not isinstance(value, int) or value < 1:
+                raise QueryError("INVALID_OPTION", f"{name} is a whole number from 1 on, not {value!r}")
         paths: dict[str, Counter[str]] = {}
         for question, topic, path in examples:
+            _parsed(path)  # what is wrong is said here, not when somebody asks
             paths.setdefault(masked(question, topic), Counter())[path] += 1
         self.k, self.neighbours = k, neighbours
         self._paths = list(paths.values())

@@ -7,20 +7,19 @@ for, and what it would cost to walk them to their ends (`selection.py`). The bes
 from __future__ import annotations
 
 import copy
-import functools
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.automaton.path_automaton import NOWHERE, START, PathAutomaton, build_path_automaton, symbols_of
+from ostinato.automaton.path_automaton import START, build_path_automaton, symbols_of
 from ostinato.query.path_query import PathQuery
-from ostinato.techniques.path_queries.budget import NO_BUDGET, Budget, Meter
-from ostinato.techniques.path_queries.graph import Graph, mean_degrees
-from ostinato.techniques.path_queries.selection import Chooser, Costs, Frontier
-from ostinato.techniques.path_queries.walking import NO_PARENT, Progress, Store, Tables, Terms, extend
+from ostinato.techniques.path_queries.budget import NO_BUDGET, UNLIMITED, Budget, Meter
+from ostinato.techniques.path_queries.graph import Graph
+from ostinato.techniques.path_queries.selection import LARGEST_HORIZON, Chooser, Costs, Frontier, Kept
+from ostinato.techniques.path_queries.tables import after_an_edge, in_words, make_tables
+from ostinato.techniques.path_queries.walking import NO_PARENT, Progress, Store, Terms, extend
 
 BYTES_OF_PATH = 20
 """Of a partial path in the store, beside its mask."""
@@ -90,21 +89,23 @@ class PathWalk:
         class_of_node, classes = graph.classes(symbols)
         self.automaton = build_path_automaton(queries, symbols, classes)
         self.words = max(1, -(-len(self.queries) // 64))
-        self.tables = _tables(self.automaton, graph, class_of_node, self.words)
-        self.accepts = _words(self.automaton.accepts, self.words)
-        self.mean_degrees = mean_degrees(graph, self.tables.symbol_of_relation, len(symbols.names))
-        self._costs: dict[int, Costs] = {}
+        self.tables = make_tables(self.automaton, graph, class_of_node, self.words)
+        self.accepts = in_words(self.automaton.accepts, self.words)
+        self.goes_on = in_words(after_an_edge(self.automaton), self.words)
+        """[state, word]: the queries that one more edge may lead on to."""
+        self._costs: list[Costs] = []
 
     def costs(self, hops: int) -> Costs:
         """What paths cost with so many edges to come at most; worked out once, for all copies of this walk."""
-        if hops not in self._costs:
-            self._costs[hops] = Costs(self, hops)
-        return self._costs[hops]
+        wanted = min(hops, LARGEST_HORIZON)
+        if not self._costs or self._costs[0].hops < wanted:
+            self._costs[:] = [Costs(self, wanted)]
+        return self._costs[0]
 
-    def with_weights(self, weights: Sequence[float]) -> PathWalk:
-        """The same walk for queries that are worth something else."""
+    def asked_as(self, queries: Sequence[PathQuery]) -> PathWalk:
+        """The same walk for queries of the same expressions, with other names and weights."""
         other = copy.copy(self)
-        other.queries = tuple(replace(one, weight=weight) for one, weight in zip(self.queries, weights, strict=True))
+        other.queries = tuple(queries)
         return other
 
     def find(
@@ -122,23 +123,36 @@ class _Search:
     def __init__(self, walk: PathWalk, terms: WalkTerms, chooser: Chooser | None) -> None:
         self.walk, self.terms = walk, terms
         self.chooser = None if terms.budget.is_none else chooser
-        self.meter = Meter(terms.budget)
         self.path_bytes = BYTES_OF_PATH + 8 * walk.words
         most = terms.budget.memory_bytes
-        self.most_paths = None if most is None else max(1, most // self.path_bytes)
-        self.store = _new_store(
-            _FIRST_ROOM if self.most_paths is None else min(_FIRST_ROOM, self.most_paths), walk.words
-        )
+        self.most_paths = UNLIMITED if most is None else max(1, most // self.path_bytes)
+        self.store = _new_store(min(_FIRST_ROOM, self.most_paths), walk.words)
         self.progress = Progress(*(np.zeros(1, np.int64) for _ in range(4)))
         self.given_up = np.zeros(len(walk.queries), np.int64)
         self.too_long = 0
+        if self.chooser is not None:
+            self._get_ready()
+        self.meter = Meter(terms.budget)
+
+    def _get_ready(self) -> None:
+        """What is done once, for all walks: the first of a process mustn't pay for it out of its bound."""
+        nothing = np.zeros(0, np.int64)
+        self.walk.costs(self.terms.max_hops).of(Frontier(self.walk, self.store, nothing, 0))
+        self._kernel(nothing, Terms(self.terms.simple, 0, 0, 0))
+
+    def _kernel(self, chosen: NDArray[np.int64], terms: Terms) -> bool:
+        graph = self.walk.graph
+        return bool(extend(graph.forwards, graph.backwards, self.walk.tables, self.store, chosen, terms, self.progress))
 
     def run(self, starts: NDArray[np.int64], asked: NDArray[np.uint64] | None) -> FoundPaths:
         self._put_starts(starts, asked)
-        low, found = 0, []
+        low, found, queries = 0, [], []
         for hops in range(self.terms.max_hops + 1):
             high = int(self.progress.made[0])
-            found.append(low + np.flatnonzero(self._ends_at(low, high)))
+            accepted = self._accepted(low, high)
+            ending = np.flatnonzero(accepted.any(axis=1))
+            found.append(low + ending)
+            queries.append(accepted[ending])
             frontier = low + np.flatnonzero(self._goes_on(low, high))
             if not len(frontier):
                 break
@@ -147,68 +161,71 @@ class _Search:
                 break
             self._extend(self._chosen(frontier, hops))
             low = high
-        return self._found(np.concatenate(found))
+        return self._found(np.concatenate(found), np.concatenate(queries))
 
     def _put_starts(self, starts: NDArray[np.int64], asked: NDArray[np.uint64] | None) -> None:
         known = np.flatnonzero(starts >= 0)
+        self.given_up += len(known[self.most_paths :])  # there is no room even for these
+        known = known[: self.most_paths]
         while len(self.store.state) < len(known):
             self._grow()
         store, count = self.store, len(known)
         store.state[:count], store.node[:count] = START, starts[known]
         store.parent[:count], store.edge[:count] = NO_PARENT, -1
-        everything = _words([(1 << len(self.walk.queries)) - 1], self.walk.words)
+        everything = in_words([(1 << len(self.walk.queries)) - 1], self.walk.words)
         store.mask[:count] = everything if asked is None else asked[known]
         self.progress.made[0] = count
 
-    def _ends_at(self, low: int, high: int) -> NDArray[np.bool_]:
-        accepted = self.walk.accepts[self.store.state[low:high]] & self.store.mask[low:high]
-        ends = accepted.any(axis=1)
+    def _accepted(self, low: int, high: int) -> NDArray[np.uint64]:
+        """[path, word]: the queries that partial paths are whole paths of. Asked before any is dropped: what is found
+        is found, whether it is walked on or not."""
+        accepted: NDArray[np.uint64] = self.walk.accepts[self.store.state[low:high]] & self.store.mask[low:high]
         if self.terms.ends is not None:
-            ends &= self.terms.ends[self.store.node[low:high]]
-        return np.asarray(ends)
+            accepted[~self.terms.ends[self.store.node[low:high]]] = 0
+        return accepted
 
     def _goes_on(self, low: int, high: int) -> NDArray[np.bool_]:
-        at = self.walk.tables.symbol_at
-        state = self.store.state[low:high].astype(np.int64)
-        return np.asarray(at[2 * state + 2] > at[2 * state])
+        """Whether any query may go on; from now on a partial path is kept for those only."""
+        self.store.mask[low:high] &= self.walk.goes_on[self.store.state[low:high]]
+        return np.asarray(self.store.mask[low:high].any(axis=1))
 
-    def _chosen(self, frontier: NDArray[np.int64], hops: int) -> NDArray[np.int64]:
+    def _chosen(self, frontier: NDArray[np.int64], hops: int) -> Kept:
         """What of the frontier is walked on, in the order in which it is; the rest is dropped, for all or some."""
         if self.chooser is None:
-            return frontier
-        left = self.meter.left(int(self.progress.work[0]))
-        room = None if self.most_paths is None else self.most_paths - int(self.progress.made[0])
-        scene = Frontier(self.walk, self.store, frontier, self.terms.max_hops - hops)
-        kept = self.chooser.choose(scene, left, room)
-        before, after = self.store.mask[frontier], kept.masks
-        self.given_up += _bits(before & ~after, len(self.walk.queries))
-        self.store.mask[frontier] = after
-        alive = np.asarray(after.any(axis=1))
-        order = kept.order[alive[kept.order]]
-        chosen: NDArray[np.int64] = frontier[order]
-        return chosen
+            return Kept(self.store.mask[frontier], frontier, UNLIMITED, UNLIMITED)
+        work, made, queries = int(self.progress.work[0]), int(self.progress.made[0]), len(self.walk.queries)
+        began = self.meter.elapsed_ns(work)
+        weighed = frontier[: max(1, self.meter.weighable(work) // queries)]
+        scene = Frontier(self.walk, self.store, weighed, self.terms.max_hops - hops)
+        kept = self.chooser.choose(scene, self.meter.left(work), self.most_paths - made)
+        for paths, after in ((weighed, kept.masks), (frontier[len(weighed) :], np.uint64(0))):
+            self.given_up += _bits(self.store.mask[paths] & ~after, queries)
+            self.store.mask[paths] = after
+        self.meter.weighed(self.meter.elapsed_ns(work) - began, len(weighed) * queries)
+        return replace(kept, order=weighed[kept.order])
 
-    def _extend(self, chosen: NDArray[np.int64]) -> None:
-        walk, progress = self.walk, self.progress
+    def _extend(self, kept: Kept) -> None:
+        progress = self.progress
         progress.path[0] = 0
-        while progress.path[0] < len(chosen):
+        until = int(progress.work[0]) + kept.work
+        most = min(self.most_paths, int(progress.made[0]) + kept.room)
+        while progress.path[0] < len(kept.order):
             work = int(progress.work[0])
-            left = self.meter.left(work)
-            last_room = self.most_paths is not None and len(self.store.state) >= self.most_paths
-            terms = Terms(self.terms.simple, work + left, work + max(1, min(left, _PAUSE)), last_room)
+            began = self.meter.elapsed_ns(work)
+            left = max(0, min(self.meter.left(work), until - work))
+            terms = Terms(self.terms.simple, work + left, work + max(1, min(left, _PAUSE)), most)
             if not left:
-                terms = terms._replace(pause=1 << 62)  # nothing is allowed: what is left is cut, and counted
-            if not extend(walk.graph.forwards, walk.graph.backwards, walk.tables, self.store, chosen, terms, progress):
+                terms = terms._replace(pause=UNLIMITED)  # nothing is allowed: what is left is cut, and counted
+            if not self._kernel(kept.order, terms):
                 self._grow()
+            done = int(progress.work[0])
+            self.meter.walked(self.meter.elapsed_ns(done) - began, done - work)
 
     def _grow(self) -> None:
-        size = 2 * len(self.store.state)
-        if self.most_paths is not None:
-            size = min(size, self.most_paths)
+        size = min(2 * len(self.store.state), self.most_paths)
         self.store = Store._make(_grown(column, size) for column in self.store)
 
-    def _found(self, paths: NDArray[np.int64]) -> FoundPaths:
-        accepted = self.walk.accepts[self.store.state[paths]] & self.store.mask[paths]
+    def _found(self, paths: NDArray[np.int64], accepted: NDArray[np.uint64]) -> FoundPaths:
         parts = [_rows_with_bit(accepted, query) for query in range(len(self.walk.queries))]
         path = np.concatenate([paths[part] for part in parts]) if parts else np.zeros(0, np.int64)
         query = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -234,14 +251,6 @@ def _bits(words: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
     return np.array([len(_rows_with_bit(words, bit)) for bit in range(count)], np.int64)
 
 
-def _words(sets: Sequence[int], words: int) -> NDArray[np.uint64]:
-    """Bit sets of any width as rows of 64-bit words."""
-    full = (1 << 64) - 1
-    return np.array([[bits >> 64 * word & full for word in range(words)] for bits in sets], np.uint64).reshape(
-        -1, words
-    )
-
-
 def _new_store(size: int, words: int) -> Store:
     return Store(
         np.zeros(size, np.int32),
@@ -256,28 +265,3 @@ def _grown(column: NDArray, size: int) -> NDArray:  # type: ignore[type-arg]
     larger = np.zeros((size, *column.shape[1:]), column.dtype)
     larger[: len(column)] = column
     return larger
-
-
-def _tables(automaton: PathAutomaton, graph: Graph, class_of_node: NDArray[np.int32], words: int) -> Tables:
-    leads = (automaton.target != NOWHERE).any(axis=2)
-    at, symbols, lead_to = [0], [], []
-    for state in range(automaton.states):
-        for direction in range(2):
-            for symbol in (np.flatnonzero(leads[state, direction::2]) * 2 + direction).tolist():
-                symbols.append(symbol)
-                targets = {int(to) for to in automaton.target[state, symbol] if to != NOWHERE}
-                lead_to.append(functools.reduce(operator.or_, (automaton.reaches[to] for to in targets)))
-            at.append(len(symbols))
-    number = {name: i for i, name in enumerate(graph.relations)}
-    names = automaton.symbols.names
-    return Tables(
-        target=np.ascontiguousarray(automaton.target),
-        symbol_at=np.array(at, np.int64),
-        symbols=np.array(symbols, np.int32),
-        symbol_reaches=_words(lead_to, words),
-        relation_of_symbol=np.array([*(number.get(name, -1) for name in names), -1], np.int32),
-        symbol_of_relation=graph.symbol_of_relation(automaton.symbols),
-        class_of_node=class_of_node,
-        reaches=_words(automaton.reaches, words),
-        other=2 * len(names),
-    )

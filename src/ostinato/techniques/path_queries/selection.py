@@ -9,12 +9,14 @@ to.
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.techniques.path_queries.graph import mean_degrees
 from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.techniques.path_queries.walking import NO_PARENT, Store, weigh_edges
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 WORK_OF_EDGE = 2.0
 """Looking at an edge and making a partial path of it."""
+LARGEST_HORIZON = 32
+"""Edges to come that costs look ahead for; beyond that everything costs too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +63,18 @@ class Kept:
 
     masks: NDArray[np.uint64]
     order: NDArray[np.int64]
+    work: int
+    """How much may go into the next edge: the rest is needed to walk on from where it leads."""
+    room: int
+    """How many partial paths it may make."""
 
 
 class Chooser(abc.ABC):
     """One for each walk."""
 
     @abc.abstractmethod
-    def choose(self, frontier: Frontier, work_left: int, room: int | None) -> Kept:
-        """What is kept of the frontier, given the work and the partial paths (None: any number) that are left."""
+    def choose(self, frontier: Frontier, work_left: int, room: int) -> Kept:
+        """What is kept of the frontier, given the work and the partial paths that are left."""
 
 
 class ByCost(Chooser):
@@ -76,11 +84,12 @@ class ByCost(Chooser):
     def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
         """Places among the pairs, best first."""
 
-    def choose(self, frontier: Frontier, work_left: int, room: int | None) -> Kept:
-        pairs = frontier.walk.costs(frontier.hops_left).of(frontier)
+    def choose(self, frontier: Frontier, work_left: int, room: int) -> Kept:
+        costs = frontier.walk.costs(frontier.hops_left)
+        pairs = costs.of(frontier)
         masks = frontier.store.mask[frontier.paths].copy()
-        if pairs.work.sum() <= work_left and (room is None or pairs.made.sum() <= room):
-            return Kept(masks, np.arange(len(masks)))
+        if pairs.work.sum() <= work_left and pairs.made.sum() <= room:
+            return Kept(masks, np.arange(len(masks)), work_left, room)
         order = self.order(frontier, pairs)
         kept = order[self.fitting(pairs, order, work_left, room)]
         masks[:] = 0
@@ -90,13 +99,16 @@ class ByCost(Chooser):
             np.uint64(1) << (pairs.query[kept] % 64).astype(np.uint64),
         )
         paths, first = np.unique(pairs.path[kept], return_index=True)
-        return Kept(masks, paths[np.argsort(first, kind="stable")])
+        best = paths[np.argsort(first, kind="stable")]
+        share = 1.0
+        if pairs.work[kept].sum() > work_left or pairs.made[kept].sum() > room:  # a hub, which is walked in part
+            share = costs.share_of_next_edge(frontier, pairs.path[kept], pairs.query[kept])
+        return Kept(masks, best, math.ceil(work_left * share), math.ceil(room * share))
 
-    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int | None) -> NDArray[np.bool_]:
+    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
         """Which of the pairs in this order are kept. The first always is: the kernel stops at the bound itself."""
         fits = np.asarray(np.cumsum(pairs.work[order]) <= work_left)
-        if room is not None:
-            fits &= np.cumsum(pairs.made[order]) <= room
+        fits &= np.cumsum(pairs.made[order]) <= room
         fits[:1] = True
         return fits
 
@@ -129,7 +141,7 @@ class WholePaths(ByCost):
         cost = np.bincount(pairs.path, pairs.work, minlength=len(frontier.paths))
         return np.argsort(self.rank(np.asarray(cost, np.float64))[pairs.path], kind="stable")
 
-    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int | None) -> NDArray[np.bool_]:
+    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
         fits = super().fitting(pairs, order, work_left, room)
         path = pairs.path[order]
         kept = path[fits]
@@ -166,7 +178,8 @@ class Costs:
         reach = np.array([[bits >> q & 1 for q in range(queries)] + [1] for bits in automaton.reaches], np.float64)
         leads = reach[target]
         """[move, query]: whether a move (a place in the table's symbols) leads to a query; the last is all together."""
-        follow = walk.mean_degrees
+        follow = mean_degrees(walk.graph, tables.symbol_of_relation, automaton.symbols)
+        self.hops = hops
         self.work = np.zeros((hops + 1, len(symbol), queries + 1))
         """[edges to come, move, query]: of one edge that makes the move, with what comes of it."""
         self.made = np.zeros_like(self.work)
@@ -180,14 +193,21 @@ class Costs:
 
     def of(self, frontier: Frontier) -> Pairs:
         """All pairs of the frontier."""
-        walk, paths, left = frontier.walk, frontier.paths, frontier.hops_left
-        queries = len(walk.queries)
+        paths, left = frontier.paths, min(frontier.hops_left, self.hops)
+        queries = len(frontier.walk.queries)
         work, made = (self._of(frontier, weights[left]) for weights in (self.work, self.made))
         path, query = _set_bits(frontier.store.mask[paths], queries)
         alone = work[path, query]
         together = np.bincount(path, alone, minlength=len(paths))
         part = alone / np.maximum(together[path], 1e-9)
         return Pairs(path, query, part * work[path, queries], part * made[path, queries])
+
+    def share_of_next_edge(self, frontier: Frontier, path: NDArray[np.int64], query: NDArray[np.int64]) -> float:
+        """Of the work to the ends, for these places in the frontier, each for the query beside it."""
+        paths, place = np.unique(path, return_inverse=True)
+        scene, left = replace(frontier, paths=frontier.paths[paths]), min(frontier.hops_left, self.hops)
+        one, whole = (self._of(scene, self.work[hops])[place, query].sum() for hops in (1, left))
+        return float(one / whole) if whole else 1.0
 
     @staticmethod
     def _of(frontier: Frontier, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -216,9 +236,10 @@ class Contributions:
 
     def of(self, store: Store, paths: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[np.float64]:
         """Of each path for the query beside it: its weight times how much the path is like it."""
-        pairs, place = np.unique(np.stack((self._classes(store, paths), queries), axis=1), axis=0, return_inverse=True)
-        values = [self._of_query(self.words[path_class], query) for path_class, query in pairs.tolist()]
-        return np.array(values, np.float64)[place.reshape(-1)]
+        count = len(self.walk.queries)
+        pairs, place = np.unique(self._classes(store, paths) * count + queries, return_inverse=True)
+        values = [self._of_query(self.words[pair // count], pair % count) for pair in pairs.tolist()]
+        return np.array(values, np.float64)[place]
 
     def _classes(self, store: Store, paths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Equal numbers for paths of the same relations, in `words`."""
@@ -228,10 +249,12 @@ class Contributions:
         if not inner.any():
             return found
         before, place = np.unique(parent[inner], return_inverse=True)
-        keys = np.stack((self._classes(store, before)[place], store.edge[paths[inner]].astype(np.int64)), axis=1)
-        different, at = np.unique(keys, axis=0, return_inverse=True)
-        numbers = np.array([self._class(head, edge) for head, edge in different.tolist()], np.int64)
-        found[inner] = numbers[at.reshape(-1)]
+        kinds = 2 * len(self.walk.graph.relations)
+        different, at = np.unique(
+            self._classes(store, before)[place] * kinds + store.edge[paths[inner]], return_inverse=True
+        )
+        numbers = np.array([self._class(*divmod(key, kinds)) for key in different.tolist()], np.int64)
+        found[inner] = numbers[at]
         return found
 
     def _class(self, before: int, edge: int) -> int:

@@ -32,8 +32,16 @@ def tokens(relation: str) -> list[str]:
     return [sign + word.lower() for word in _TOKEN.findall(relation)]
 
 
+def named_relations(query: PathQuery) -> list[str]:
+    """The relations of a query as they are written, `^` before those walked backwards."""
+    return [("^" if edge.inverse else "") + edge.relation for edge in edges(query.expression) if edge.relation]
+
+
 class TokenOverlap:
-    """The cosine between the tokens of a path and those of a query, weighted by rarity."""
+    """The cosine between the tokens of a path and those of a query, weighted by rarity.
+
+    A query that names no relation is like every path.
+    """
 
     def __init__(self, graph: Graph) -> None:
         facts: Counter[str] = Counter()
@@ -52,10 +60,10 @@ class TokenOverlap:
         return {token: count * self._weight(token) for token, count in counted.items()}
 
     def __call__(self, relations: Sequence[str], query: PathQuery) -> float:
-        path = self._vector(relations)
-        wanted = self._vector(
-            ("^" if edge.inverse else "") + edge.relation for edge in edges(query.expression) if edge.relation
-        )
+        named = named_relations(query)
+        if not named:
+            return 1.0
+        path, wanted = self._vector(relations), self._vector(named)
         size = math.hypot(*path.values()) * math.hypot(*wanted.values())
         shared = math.fsum(value * wanted.get(token, 0.0) for token, value in path.items())
         return round(min(1.0, shared / size), 12) if size else 0.0  # so that equal is equal

@@ -70,8 +70,8 @@ class Terms(NamedTuple):
     """Work, in all; behind it edges are cut."""
     pause: int
     """Work after which it returns between two paths, so that the clock can be read."""
-    last_room: bool
-    """Whether the store can't grow: then what doesn't fit is cut too."""
+    most_paths: int
+    """In the store; edges that would lead to more are cut too."""
 
 
 @borrowing_kernel
@@ -99,7 +99,8 @@ def _extend_one(path, edges, direction, tables, store, terms, made, progress):  
     if first == last:
         return made
     low, high = edges.at[node], edges.at[node + 1]
-    if tables.symbols[last - 1] == tables.other + direction:  # any relation: all edges are looked at
+    any_relation = tables.symbols[last - 1] == tables.other + direction
+    if any_relation and _wanted(store.mask[path], tables.symbol_reaches[last - 1]):  # all edges are looked at
         return _extend_by(path, edges, direction, tables, store, terms, made, progress, low, high)
     for place in range(first, last):
         relation = tables.relation_of_symbol[tables.symbols[place] // 2]
@@ -129,11 +130,11 @@ def _extend_by(path, edges, direction, tables, store, terms, made, progress, beg
             continue
         if not _wanted(store.mask[path], tables.reaches[target]):
             continue
-        if made == len(store.state):
-            if not terms.last_room:
-                return -1
+        if made >= terms.most_paths:
             progress.cut[0] += end - at
             break
+        if made == len(store.state):
+            return -1
         for word in range(words):
             store.mask[made, word] = store.mask[path, word] & tables.reaches[target, word]
         store.state[made], store.node[made] = target, to

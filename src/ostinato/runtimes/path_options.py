@@ -1,0 +1,106 @@
+"""What `ost.paths` is given, checked: options, path queries and the names of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ostinato.errors import QueryError, did_you_mean
+from ostinato.language.path_query import path_query
+from ostinato.query.path_query import PathQuery
+from ostinato.sharing.bounds import read_bounds
+from ostinato.sharing.clock import Clock, RealClock
+from ostinato.techniques.path_queries.budget import Budget
+from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS
+from ostinato.techniques.path_queries.selection import AtRandom, BySelectivity, BySimilarity, Chooser
+from ostinato.techniques.path_queries.similarity import Similarity
+
+SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
+    "sharp": BySimilarity,
+    "random_state": lambda similarity: AtRandom(),
+    "selectivity": lambda similarity: BySelectivity(),
+}
+"""How to choose what is walked on under a bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathOptions:
+    """How paths are walked: see `paths`."""
+
+    simple: bool = False
+    max_hops: int = DEFAULT_MAX_HOPS
+    limit: int | None = None
+    end: tuple[str, ...] | None = None
+    budget: Budget = field(default_factory=Budget)
+    shedding: str = "sharp"
+    similarity: Similarity | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_hops", 0), ("limit", 1)):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= least):
+                raise QueryError("INVALID_OPTION", f"{name} is a whole number from {least} on, not {value!r}")
+        if self.similarity is not None and not callable(self.similarity):
+            raise QueryError("INVALID_OPTION", "similarity is a function of (relations of a path, query)")
+        if self.shedding not in SHEDDING:
+            hint = did_you_mean(self.shedding, SHEDDING) or f"there are {', '.join(SHEDDING)}"
+            raise QueryError("INVALID_OPTION", f"shedding can't be {self.shedding!r}", hint=hint)
+
+
+def path_options(
+    *,
+    end: str | Sequence[str] | None = None,
+    latency_bound: Any = None,
+    memory_bound: str | int | None = None,
+    clock: Clock | None = None,
+    **options: Any,
+) -> PathOptions:
+    """Checks what was asked for. Raises INVALID_OPTION, INVALID_BOUND."""
+    bounds = read_bounds(["paths"], latency_bound=latency_bound, memory_bound=memory_bound)
+    (latency,) = bounds.latency
+    if latency is not None and latency.ns is None:
+        raise QueryError(
+            "INVALID_BOUND",
+            f"latency_bound is {latency_bound!r}: what a walk takes without a bound isn't known",
+            hint="give a time, such as '5 ms'",
+        )
+    budget = Budget(None if latency is None else latency.ns, bounds.memory_bytes, clock or RealClock())
+    return PathOptions(end=None if end is None else node_names("end", end), budget=budget, **options)
+
+
+def read_path_queries(queries: Any) -> tuple[PathQuery, ...]:
+    """Texts or PathQuery values, one or many, perhaps by name."""
+    if isinstance(queries, str | PathQuery):
+        queries = [queries]
+    if isinstance(queries, Mapping):
+        asked = [_query(value, str(name)) for name, value in queries.items()]
+    elif isinstance(queries, Iterable):
+        asked = [_query(value, "") for value in queries]
+    else:
+        raise QueryError("NOT_A_QUERY", f"expected path queries, got {queries.__class__.__name__}")
+    if not asked:
+        raise QueryError("INVALID_OPTION", "there is no path query", hint="ost.paths(graph, 'a / ^b', start=...)")
+    return tuple(asked)
+
+
+def _query(value: Any, name: str) -> PathQuery:
+    if isinstance(value, PathQuery):
+        return replace(value, name=name) if name else value
+    return path_query(value, name)
+
+
+def node_names(option: str, nodes: Any) -> tuple[str, ...]:
+    """The nodes that an option names, one or many, each once. Nodes are text; a whole number stands for its digits."""
+    listed = nodes
+    for method in ("to_pylist", "tolist"):  # Arrow; NumPy and pandas
+        if hasattr(nodes, method):
+            listed = getattr(nodes, method)()
+            break
+    several = isinstance(listed, Iterable) and not isinstance(listed, str | bytes | Mapping)
+    names = list(listed) if several else [listed]
+    for name in names:
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise QueryError("INVALID_OPTION", f"{option} names nodes by text or whole numbers, not by {name!r}")
+    return tuple(dict.fromkeys(str(name) for name in names))
