@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 from tests.sharing.plan_patterns import RISING, sequence
 
+import ostinato as ost
 from ostinato.explanation.automaton_svg import draw_automata
 from ostinato.explanation.bounded_text import MOST_LINES, declined_part, plan_part, plan_picture
 from ostinato.sharing.merged_plan import merge
@@ -83,3 +85,12 @@ def test_the_picture_has_every_state_once() -> None:
     assert picture.caption == "3 states in place of 4"
     drawn = draw_automata([picture])
     assert drawn.startswith("<svg") and "b (2)" in drawn
+
+
+def test_a_workload_of_clauses_says_what_it_gave_up() -> None:
+    table = pa.table({"ts": range(20), "x": [i % 3 for i in range(20)]})
+    clause = "ORDER BY ts MEASURES A.ts AS a, B.ts AS b ALL MATCHES PATTERN (A X* B) MAXLENGTH 5 DEFINE A AS x = 1, B AS x = 2"
+    found = ost.Workload({"q1": clause}, selection_ratio=0.5).run(table)
+    text = ost.explain(found, table).text
+    assert "What the last run gave up\n" in text
+    assert text.splitlines()[-1].startswith("q1: ")

@@ -77,6 +77,9 @@ def _workload(asked: AsksWorkload, table: Any, ran: Ran | None = None) -> Explan
         found = explain(query.clause, table)
         texts.append(f"{name}\n{'=' * len(name)}\n{found.text}")
         pictures.append(found.svg)
+    if ran and ran.reports and not asked.events:
+        title = "What the last run gave up"
+        texts.append("\n".join([title, "-" * len(title), *(str(report) for report in ran.reports)]))
     return Explanation("\n\n".join(texts), "\n".join(pictures))
 
 
