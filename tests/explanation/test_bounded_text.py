@@ -89,7 +89,7 @@ def test_the_picture_has_every_state_once() -> None:
 
 def test_a_workload_of_clauses_says_what_it_gave_up() -> None:
     table = pa.table({"ts": range(20), "x": [i % 3 for i in range(20)]})
-    clause = "ORDER BY ts MEASURES A.ts AS a, B.ts AS b ALL MATCHES PATTERN (A X* B) MAXLENGTH 5 DEFINE A AS x = 1, B AS x = 2"
+    clause = "ORDER BY ts MEASURES A.ts AS a ALL MATCHES PATTERN (A X* B) MAXLENGTH 5 DEFINE A AS x = 1, B AS x = 2"
     found = ost.Workload({"q1": clause}, selection_ratio=0.5).run(table)
     text = ost.explain(found, table).text
     assert "What the last run gave up\n" in text
