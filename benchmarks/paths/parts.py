@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.experiment import Experiment, Part
+from benchmarks.paths.answers import FIGURE as ANSWERS
+from benchmarks.paths.answers import check_answers
 from benchmarks.paths.bounds import LATENCY, MEMORY, measure_latency_bounds, measure_memory_bounds
 from benchmarks.paths.plot import draw
 from benchmarks.paths.sharing import FIGURE as SHARING
@@ -12,6 +14,7 @@ from benchmarks.paths.speed import measure_speed
 
 EXPERIMENT = Experiment(
     parts=(
+        Part(ANSWERS, check_answers),
         Part(SHARING, measure_sharing),
         Part(LATENCY, measure_latency_bounds),
         Part(MEMORY, measure_memory_bounds),

@@ -14,8 +14,6 @@ from ostinato.query.path_query import PathQuery
 FIGURE = "figure 1"
 PROPOSALS = (1, 3)
 """With more than one, each path also with one relation left open."""
-PAPER_SHARED, PAPER_APART = 2_001, 3_962
-"""Times the partial matches of a single query, in the paper."""
 EXAMPLES = 200
 """Dev questions to learn from here: with all of them the first proposal is nearly always right; more gain nothing."""
 

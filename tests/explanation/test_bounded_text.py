@@ -94,3 +94,10 @@ def test_a_workload_of_clauses_says_what_it_gave_up() -> None:
     text = ost.explain(found, table).text
     assert "What the last run gave up\n" in text
     assert text.splitlines()[-1].startswith("q1: ")
+
+
+def test_the_picture_of_a_workload_has_what_queries_share() -> None:
+    table = pa.table({"ts": range(3), "kind": ["A", "B", "C"]})
+    texts = [f"PATTERN SEQ(A a, B b, {last} z) WITHIN 5 EVENTS RETURN MATCHES" for last in "CDEF"]
+    asked = ost.Workload(texts, type="kind", time="ts", sharing="always")
+    assert "6 states in place of 12" in ost.explain(asked, table).svg

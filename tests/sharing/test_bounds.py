@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.sharing.bounds import LatencyBound, bounds_from_values, read_bounds
+from ostinato.sharing.bounds import LatencyBound, read_bounds
 
 NAMES = ("q1", "q2")
 
@@ -82,8 +80,3 @@ def test_bounds_that_mean_nothing_are_refused(asked: dict[str, Any]) -> None:
 def test_options_that_dont_fit_are_refused(asked: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match="INVALID_OPTION"):
         read_bounds(NAMES, **asked)
-
-
-def test_bounds_survive_json() -> None:
-    bounds = read_bounds(NAMES, latency_bound={"q1": "5 ms"}, memory_bound="1 MB", batch_budget="2 s")
-    assert bounds_from_values(json.loads(json.dumps(asdict(bounds)))) == bounds

@@ -7,14 +7,17 @@ from typing import Any
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.explanation.automaton_svg import Picture, draw_automata
-from ostinato.explanation.events_text import AsksWorkload, plan_asked
+from ostinato.explanation.bounded_text import plan_picture
+from ostinato.explanation.events_text import AsksWorkload, plan_asked, shared_of
 from ostinato.explanation.readable import readable
 
 
 def event_picture(asked: Any, table: Any = None) -> str:
-    """The automata of an `ost.events(...)` or an `ost.Workload(...)`; what must be absent isn't drawn."""
+    """The automata of an `ost.events(...)` or an `ost.Workload(...)`, then the plans that several queries share; what
+    must be absent isn't drawn."""
     asks = asked.events if isinstance(asked, AsksWorkload) else {"": asked}
-    plan = plan_asked(tuple(asks.values()), table).plan
+    planned = plan_asked(tuple(asks.values()), table)
+    plan = planned.plan
     pictures = [
         Picture(
             _as_nfa(program.automaton),
@@ -25,6 +28,12 @@ def event_picture(asked: Any, table: Any = None) -> str:
         for name, query in zip(asks, plan.queries, strict=True)
         for program in query.programs[:2]  # the third of an AND is what both have
     ]
+    if isinstance(asked, AsksWorkload):
+        names = tuple(asks)
+        shared = shared_of(planned, names, asked.options.sharing, asked.request.for_queries(names))
+        for group in () if shared is None else shared.groups:
+            variables = [plan.queries[i].programs[0].automaton.labels for i in group.queries]
+            pictures.append(plan_picture(group.merged, variables))
     return draw_automata(pictures)
 
 

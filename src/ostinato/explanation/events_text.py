@@ -23,7 +23,7 @@ from ostinato.language.event_binding import TypeArgument, bind_event_query
 from ostinato.language.event_render import render_event_pattern, render_event_query
 from ostinato.planning.event_plan import EventsPlan, plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
-from ostinato.planning.shared_matches import shared_matches
+from ostinato.planning.shared_matches import SharedMatches, shared_matches
 from ostinato.planning.workload_plan import engine_groups, template_of
 from ostinato.predicates.types import Settings, normalise, parse_type
 from ostinato.query.event_query import EventQuery, ReturnAggregates, TypeColumn, TypeDefinition, occurrences
@@ -143,7 +143,7 @@ def _query_parts(plan: EventsPlan, sharing: str) -> list[Part]:
 def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, request: HasBounds) -> list[Part]:
     plan = planned.plan
     bounds = None if request.is_empty else request.bounds(names)
-    shared = None if planned.typed is None else shared_matches(planned.typed, names, sharing, bounds)
+    shared = shared_of(planned, names, sharing, request)
     width = max(map(len, names))
     patterns = [
         f"{name:<{width}}  {render_event_pattern(query.bound.query.pattern)}"
@@ -151,10 +151,9 @@ def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, reques
     ]
     groups = engine_groups(plan, declined, sharing=sharing)
     streams = []
-    for number, stream in enumerate(plan.streams):
+    for number in range(len(plan.streams)):
         called = ", ".join(names[query] for query in plan.queries_of(number))
         streams += [f"{called}:", *(f"  {line}" for line in stream_part(plan.queries[plan.queries_of(number)[0]])[:3])]
-        assert stream.time
     return [
         (f"The queries: {len(names)}", patterns),
         ("The merged template: + marks what queries can share, a dot an end", _template(plan, names)),
@@ -171,6 +170,12 @@ def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, reques
         *matches_parts(plan, names, shared),
         *([] if bounds is None else [("What may be given up", bounds_part(bounds, request.shedding))]),
     ]
+
+
+def shared_of(planned: Planned, names: Sequence[str], sharing: str, request: HasBounds) -> SharedMatches | None:
+    """What the shared matcher runs; None where the types of columns aren't known."""
+    bounds = None if request.is_empty else request.bounds(names)
+    return None if planned.typed is None else shared_matches(planned.typed, names, sharing, bounds)
 
 
 def _template(plan: EventsPlan, names: Sequence[str]) -> list[str]:

@@ -11,7 +11,9 @@ from html import escape
 
 from ostinato.results.svg import element, text
 
-_COLUMN, _ROW, _MARGIN, _HEAD, _BOX, _HALF = 230.0, 34.0, 24.0, 64.0, 150.0, 12.0
+_COLUMN, _ROW, _MARGIN, _HEAD, _BOX, _HALF = 290.0, 42.0, 24.0, 64.0, 150.0, 12.0
+_APART = 2.5
+"""Between the lines of two queries."""
 _LETTERS = 22
 _COLOURS = ("#2171b5", "#b4550a", "#2e7d32", "#7b3fa0", "#a1273b", "#00797a", "#7a6a00", "#5b6773")
 MOST_NODES = 150
@@ -104,19 +106,26 @@ def _columns(paths: Sequence[ShownPath]) -> list[list[str]]:
 
 
 def _edges(paths: Sequence[ShownPath], place: Places, queries: Sequence[str]) -> list[str]:
-    parts = {}
+    lines: dict[tuple[str, str], str] = {}
+    arrows: dict[tuple[float, float], dict[str, None]] = {}
     for path in paths:
-        colour = _COLOURS[queries.index(path.query) % len(_COLOURS)]
+        number = queries.index(path.query)
+        colour = _COLOURS[number % len(_COLOURS)]
+        apart = _APART * (number % 5 - min(4, len(queries) - 1) / 2)
         for hop, relation in enumerate(path.relations):
             (x1, y1), (x2, y2) = place[hop, path.nodes[hop]], place[hop + 1, path.nodes[hop + 1]]
-            x1 += _BOX
+            arrow = f"← {relation[1:]}" if relation.startswith("^") else f"{relation} →"
+            arrows.setdefault((x2, y2), {})[arrow] = None
+            x1, y1, y2 = x1 + _BOX, y1 + apart, y2 + apart
             middle = (x1 + x2) / 2
             line = f"M{x1:.1f} {y1:.1f}C{middle:.1f} {y1:.1f} {middle:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
             title = element("title", escape(f"{path.nodes[hop]} {relation} {path.nodes[hop + 1]}"))
-            parts[line, colour] = element("path", title, class_="edge", d=line, stroke=colour)
-            arrow = f"← {relation[1:]}" if relation.startswith("^") else f"{relation} →"
-            parts[line, "words"] = text(_short(arrow, 14), x2 - 6, y2 - 4, class_="relation", style="text-anchor:end")
-    return list(parts.values())
+            lines[line, colour] = element("path", title, class_="edge", d=line, stroke=colour)
+    words = [
+        text(_short(", ".join(found), 24), x - 6, y - _HALF - 2, class_="relation", style="text-anchor:end")
+        for (x, y), found in arrows.items()
+    ]
+    return [*lines.values(), *words]
 
 
 def _nodes(paths: Sequence[ShownPath], place: Places) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from ostinato.errors import QueryError
 
@@ -68,13 +68,6 @@ class Bounds:
             self.selection_ratio,
             self.batch_budget_ns,
         )
-
-
-def bounds_from_values(values: Mapping[str, Any]) -> Bounds:
-    """Reads what `dataclasses.asdict` made of Bounds, also after JSON."""
-    latency = tuple(None if bound is None else LatencyBound(**bound) for bound in values["latency"])
-    sequences = {name: tuple(values[name]) for name in ("names", "weights")}
-    return Bounds(**{**values, **sequences, "latency": latency})
 
 
 def read_bounds(

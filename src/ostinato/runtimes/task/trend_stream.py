@@ -83,7 +83,7 @@ class TrendStreamWorker:
             (run, run.engine(not typed.approximate, options.sharing)) for run in engine_runs(self.worker.plan, 0)
         ]
         self.extents = tuple(query.programs[0].extent for query in queries)
-        self.keys = (*self.stream.group_by, *(name for name in self.stream.same if name not in self.stream.group_by))
+        self.keys = self.stream.keys
         self.gate = Gate(self.stream.time)
         self.fingerprint = fingerprint_of(typed, self.conditions)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.kernel_cache import inline_kernel
 from ostinato.predicates.kernel_arithmetic import real_less
-from ostinato.techniques.bounded_latency.run_checks import ask, feature_value
+from ostinato.techniques.bounded_latency.run_checks import feature_value
 from ostinato.techniques.bounded_latency.store import (
     CLASS,
     FIRST,
@@ -145,11 +145,6 @@ def nothing_carried(new, node, row, store, checks):  # type: ignore[no-untyped-d
 
 
 @inline_kernel
-def end_asks_nothing(end, pm, segment, row, label, labels, ends, store, checks):  # type: ignore[no-untyped-def]
-    return 1
-
-
-@inline_kernel
 def carry_run(new, node, row, store, checks):  # type: ignore[no-untyped-def]
     """Features of a new partial match, and the registers that it keeps, from the work."""
     work = checks.work
@@ -166,15 +161,3 @@ def carry_run(new, node, row, store, checks):  # type: ignore[no-untyped-def]
             nulls |= 1 << i
     store.nulls[new] = nulls
     return 0
-
-
-@inline_kernel
-def end_checks_hold(end, pm, segment, row, label, labels, ends, store, checks):  # type: ignore[no-untyped-def]
-    for at in range(ends.check_at[end], ends.check_at[end + 1]):
-        verdict = ask(
-            ends.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each, checks.register,
-            checks.work, checks.conditions,
-        )  # fmt: skip
-        if verdict != 1:
-            return verdict
-    return 1

@@ -18,8 +18,6 @@ import numpy as np
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.techniques.bounded_latency.births import (
     carry_run,
-    end_asks_nothing,
-    end_checks_hold,
     fill_longer,
     fill_start,
     log_birth,
@@ -56,15 +54,14 @@ from ostinato.techniques.bounded_latency.upkeep import sweep
 from ostinato.techniques.bounded_latency.visits import (
     TOO_OLD,
     age_at,
+    checks_hold,
     edges_hold,
     gap_allows,
-    guard_asks_nothing,
-    guard_checks_hold,
     limit_from,
+    nothing_asked,
     obey,
     position_of,
     shares_pattern,
-    step_asks_nothing,
     step_checks_hold,
 )
 
@@ -265,8 +262,8 @@ class Asked(NamedTuple):
     carry: Callable[..., Any]
 
 
-NOTHING_ASKED = Asked(step_asks_nothing, guard_asks_nothing, end_asks_nothing, nothing_carried)
-RUN_ASKED = Asked(step_checks_hold, guard_checks_hold, end_checks_hold, carry_run)
+NOTHING_ASKED = Asked(nothing_asked, nothing_asked, nothing_asked, nothing_carried)
+RUN_ASKED = Asked(step_checks_hold, checks_hold, checks_hold, carry_run)
 
 
 def build_matcher(name: str, asked: Asked, compiled: Callable[[Any], Any] = inline_kernel) -> Any:

@@ -157,12 +157,7 @@ def is_dead_end(node, last, sequence, gaps, positions, lists):  # type: ignore[n
 
 
 @inline_kernel
-def step_asks_nothing(step, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
-    return 1
-
-
-@inline_kernel
-def guard_asks_nothing(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+def nothing_asked(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
     return 1
 
 
@@ -190,13 +185,13 @@ def step_checks_hold(step, pm, segment, row, label, labels, asked, store, checks
         if verdict < 0:
             return verdict
     if is_slow:
-        return guard_checks_hold(step, pm, segment, row, label, labels, asked, store, checks)
+        return checks_hold(step, pm, segment, row, label, labels, asked, store, checks)
     return 1
 
 
 @inline_kernel
-def guard_checks_hold(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
-    """The run conditions of a step or a guard, by their programs, with the registers in the work."""
+def checks_hold(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+    """The run conditions of a step, a guard or an end, by their programs, with the registers in the work."""
     for at in range(asked.check_at[asker], asked.check_at[asker + 1]):
         verdict = ask(
             asked.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each, checks.register,

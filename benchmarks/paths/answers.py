@@ -1,0 +1,53 @@
+"""Before anything is timed: the graph gives the answers that the questions have, and sharing and bounds no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ostinato as ost
+from benchmarks.experiment import Scale, expect
+from benchmarks.paths.questions import Question, load
+from benchmarks.paths.relaxed import RelaxedProposer
+from benchmarks.paths.replies import CLOCK
+from benchmarks.records import Record
+
+FIGURE = "answers"
+QUESTIONS = 60
+"""Of each number of hops."""
+
+
+def check_answers(scale: Scale) -> list[Record]:
+    name, graph, sets = load(scale)
+    records = []
+    for asked in sets:
+        proposer = RelaxedProposer(asked.learnt(3))
+        for question in asked.test[:QUESTIONS]:
+            expect(f"answers to {question.text!r}", _ends(graph, question), question.answers)
+            queries = proposer.propose(question.text, question.topic)
+            whole = _paths(graph, question.topic, queries)
+            apart = set().union(*(_paths(graph, question.topic, [query]) for query in queries))
+            expect(f"paths of all queries together for {question.text!r}", whole == apart, True)
+            for shedding in ("sharp", "random_state", "selectivity"):
+                options: dict[str, Any] = {
+                    "latency_bound": "200 ns",
+                    "memory_bound": 2_000,
+                    "shedding": shedding,
+                    "clock": CLOCK,
+                }
+                some = _paths(graph, question.topic, queries, **options)
+                expect(f"paths under a bound for {question.text!r} are some of them", some <= whole, True)
+        count = min(QUESTIONS, len(asked.test))
+        records.append(Record("paths", FIGURE, f"{name}, {asked.hops} hops", "questions checked", count, ""))
+    return records
+
+
+def _ends(graph: ost.Graph, question: Question) -> frozenset[str]:
+    """Where the walks of the question's own path end that don't come back to the topic."""
+    nodes = ost.paths(graph, question.path, start=question.topic).table["nodes"].to_pylist()
+    return frozenset(path[-1] for path in nodes if question.topic not in path[1:])
+
+
+def _paths(graph: ost.Graph, topic: str, queries: list[Any], **options: Any) -> set[tuple[str, ...]]:
+    table = ost.paths(graph, queries, start=topic, **options).table
+    columns = (table[name].to_pylist() for name in ("query", "nodes", "relations"))
+    return {(query, *nodes, *relations) for query, nodes, relations in zip(*columns, strict=True)}
