@@ -94,7 +94,7 @@ class Source:
         """All rows that the sink has once every file was read."""
         writer = answer.writeStream.option("checkpointLocation", self.checkpoint).trigger(availableNow=True)
         query = writer.format("parquet").option("path", self.output).start()
-        assert query.awaitTermination(480)
+        assert query.awaitTermination(120)
         self.progress += query.recentProgress
         return self.session.read.schema(answer.schema).parquet(self.output).toArrow()
 

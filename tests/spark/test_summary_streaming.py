@@ -89,7 +89,7 @@ def updates(source: Source, answer: DataFrame) -> list[list[dict[str, Any]]]:
     found: list[list[dict[str, Any]]] = []
     writer = answer.writeStream.outputMode("update").option("checkpointLocation", source.checkpoint)
     query = writer.foreachBatch(lambda df, _: found.append(df.toArrow().to_pylist())).trigger(availableNow=True).start()
-    assert query.awaitTermination(480)
+    assert query.awaitTermination(120)
     source.progress += query.recentProgress
     return found
 

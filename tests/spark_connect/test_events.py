@@ -76,7 +76,7 @@ def test_a_stream(connect: Any, tmp_path: Any) -> None:
     query = ost.events(text, type="kind", time="ts").with_options(buckets=2)
     writer = stream.withWatermark("ts", "1 second").transform(query).writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).option("path", str(tmp_path / "out"))
-    assert writer.trigger(availableNow=True).start().awaitTermination(480)
+    assert writer.trigger(availableNow=True).start().awaitTermination(120)
     found = connect.read.parquet(str(tmp_path / "out")).toArrow()
     rest = ost.finish(connect, str(tmp_path / "checkpoint")).toArrow()
     assert sorted(plain(found) + plain(rest)) == plain(ost.match(query, TABLE))
