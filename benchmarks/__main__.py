@@ -14,6 +14,7 @@ from benchmarks.records import Record, table, this_machine, write_json
 
 EXPERIMENTS = {
     "bounded": "benchmarks.bounded.parts",
+    "correlate": "benchmarks.correlate.parts",
     "match": "benchmarks.match.parts",
     "paths": "benchmarks.paths.parts",
     "rip": "benchmarks.rip.parts",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
     from ostinato.language.path_query import path_query
+    from ostinato.runtimes.correlations import CorrelationQuery, CorrelationResult, correlate
     from ostinato.runtimes.event_queries import EventsQuery, events
     from ostinato.runtimes.graph_questions import GraphQuestions, LearntProposer
     from ostinato.runtimes.local import match
@@ -57,6 +58,9 @@ _HOMES = {
     "both": "ostinato.language.event_fluent",
     "repeated": "ostinato.language.event_fluent",
     "seq": "ostinato.language.event_fluent",
+    "CorrelationQuery": "ostinato.runtimes.correlations",
+    "CorrelationResult": "ostinato.runtimes.correlations",
+    "correlate": "ostinato.runtimes.correlations",
     "EventsQuery": "ostinato.runtimes.event_queries",
     "VirtualClock": "ostinato.sharing.clock",
     "Workload": "ostinato.runtimes.workloads",
@@ -114,6 +118,8 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ChatEndpoint",
+    "CorrelationQuery",
+    "CorrelationResult",
     "EmbeddingSimilarity",
     "EnvironmentFault",
     "EventsQuery",
@@ -137,6 +143,7 @@ __all__ = [
     "ask",
     "ask_all",
     "both",
+    "correlate",
     "events",
     "explain",
     "finish",

@@ -120,7 +120,7 @@ def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, c
         max_partial_matches=10,
         needs_path=plan.needs_path,
     )
-    followed = engine._rules(task, whole_keys(np.zeros(1, np.int64)), reads_run=bool(plan.run_conditions)).memo
+    followed = engine.rules_of(task, whole_keys(np.zeros(1, np.int64)), reads_run=bool(plan.run_conditions)).memo
     told = {
         search.NO_MEMO: ("none", "a state at a row may be tried again"),
         search.MEMO_PER_START: "a state at a row is tried once per start",

@@ -146,6 +146,7 @@ source.run(bounded(source.read()))
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tmp_path_factory: Any) -> None:
     """Under the virtual clock what is shed hangs on the rows alone: a restart gives what an undisturbed run does."""
     table = trades(3_000)

@@ -120,6 +120,7 @@ source.run(source.read().transform(answer(sys.argv[2])))
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) -> None:
     table = trades()
     source.add(*pieces(table, 100, 200, 300, 400, 500))

@@ -73,6 +73,7 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) 
         time.sleep(0.005)
 
 
+@pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) -> None:
     table = trades()
     source.add(*pieces(table, 100, 200, 300, 400, 500))

@@ -297,6 +297,7 @@ source.run(summary().run(source.read(), trigger_events=ASKS))
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) -> None:
     table, asked = orders(600), summary()
     source.add(*pieces(table, 100, 200, 300, 400, 500))

@@ -21,6 +21,7 @@ from typing import Any
 
 from ostinato.explanation.asked import Asked, read_question
 from ostinato.explanation.automaton_svg import Picture, draw_automata
+from ostinato.explanation.correlation_text import AsksCorrelation, correlations_text
 from ostinato.explanation.events_svg import event_picture
 from ostinato.explanation.events_text import AsksEvents, AsksWorkload, Ran, explain_events
 from ostinato.explanation.readable import readable
@@ -46,11 +47,11 @@ class Explanation:
 def explain(query: Any, table: Any = None) -> Explanation:
     """How a query is understood and run: pattern, automaton, conditions, what is shipped, engine and plan.
 
-    `query` is the text of a clause, SQL text with MATCH_RECOGNIZE in it (one section per clause), an
-    `ost.pattern(...)`, a parsed clause, an `ost.events(...)`, an `ost.Workload(...)`, or what its `run` gave, with
-    what was shared, or an `ost.summary(...)`. `table` gives the input's columns: a pyarrow Table or Schema, a pandas or
-    Spark DataFrame, or a dict of those by table name. Without it the columns are those that the query mentions, and
-    what hangs on their types stays open.
+    `query` is the text of a clause, SQL text with MATCH_RECOGNIZE in it (one section per clause, and one for each
+    correlation of two), an `ost.pattern(...)`, a parsed clause, an `ost.events(...)`, an `ost.Workload(...)`, or what
+    its `run` gave, with what was shared, an `ost.correlate(...)`, or an `ost.summary(...)`. `table` gives the input's
+    columns: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of those by table name. Without it the
+    columns are those that the query mentions, and what hangs on their types stays open.
     """
     if isinstance(query, Ran):
         return _workload(query.workload, table, query)
@@ -60,11 +61,26 @@ def explain(query: Any, table: Any = None) -> Explanation:
         return Explanation(explain_events(query, table), event_picture(query, table))
     if isinstance(query, AsksSummary):
         return Explanation(summary_text(query), summary_automaton(query))
+    if isinstance(query, AsksCorrelation):
+        return _several(
+            {name: explain(text, query.live if table is None else table) for name, text in query.texts.items()}
+        )
     questions = read_question(query, table)
     found = [understand(asked) for asked in questions]
     texts = [_titled(asked, clause_text(each), len(questions)) for asked, each in zip(questions, found, strict=True)]
     pictures = [_picture(asked, each, len(questions)) for asked, each in zip(questions, found, strict=True)]
+    correlations = correlations_text(query) if isinstance(query, str) and len(questions) > 1 else None
+    if correlations is not None:
+        texts.insert(0, correlations)
     return Explanation("\n\n".join(texts), draw_automata(pictures))
+
+
+def _several(found: dict[str, Explanation]) -> Explanation:
+    """Explanations of several queries by name; of one without it."""
+    if len(found) == 1:
+        return next(iter(found.values()))
+    texts = (f"{name}\n{'=' * len(name)}\n{each.text}" for name, each in found.items())
+    return Explanation("\n\n".join(texts), "\n".join(each.svg for each in found.values()))
 
 
 def _workload(asked: AsksWorkload, table: Any, ran: Ran | None = None) -> Explanation:

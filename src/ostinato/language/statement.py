@@ -12,13 +12,13 @@ from ostinato.errors import QueryError, Span
 from ostinato.language.lexer import Kind, tokenize
 
 _NAMES = (Kind.WORD, Kind.BACK_QUOTED)
-_END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
-_SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
+END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
+SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
 _END_OF_RELATION = frozenset("ON USING TABLESAMPLE PIVOT UNPIVOT".split())
 _STARTS_OF_QUERY = frozenset("SELECT WITH FROM TABLE MAP REDUCE".split())
-_NO_ALIAS = (
-    _END_OF_FROM
-    | _SET_OPERATIONS
+NO_ALIAS = (
+    END_OF_FROM
+    | SET_OPERATIONS
     | _END_OF_RELATION
     | frozenset(
         "JOIN INNER LEFT RIGHT FULL CROSS NATURAL OUTER ANTI SEMI LATERAL SELECT MATCH_RECOGNIZE FOR VERSION".split()
@@ -72,7 +72,7 @@ class Statement:
         before = [token.upper for token in tokenize(self.text[: span.start])]
         behind = tokenize(self.text[span.end :])
         names = [token for token in behind[:-1] if token.upper != "AS"]
-        is_alias = len(names) == 1 and names[0].kind in _NAMES and names[0].upper not in _NO_ALIAS
+        is_alias = len(names) == 1 and names[0].kind in _NAMES and names[0].upper not in NO_ALIAS
         return before == ["SELECT", "*", "FROM", ""] and len(behind) <= 3 and (len(behind) == 1 or is_alias)
 
 
@@ -155,14 +155,14 @@ class _Reader:
 
     def _word(self, at: int, word: str, scopes: list[_Scope]) -> None:
         scope = scopes[-1]
-        if word == "SELECT" or word in _SET_OPERATIONS:
+        if word == "SELECT" or word in SET_OPERATIONS:
             scope.is_query, scope.in_from, scope.relation = True, False, None
         elif word == "FROM" and self._begins_tables(at, scope):
             scope.is_query, scope.in_from = True, True
             self._relation(at + 1, scopes)
         elif scope.in_from and (word == "JOIN" or (word == "," and not scope.values_list)):
             self._relation(at + 1, scopes)
-        elif word in _END_OF_FROM or (word == "LATERAL" and self.tokens[at + 1].upper == "VIEW"):
+        elif word in END_OF_FROM or (word == "LATERAL" and self.tokens[at + 1].upper == "VIEW"):
             # Commas behind LATERAL VIEW part column names, not tables.
             scope.in_from, scope.relation = False, None
         elif word in _END_OF_RELATION:
@@ -187,7 +187,7 @@ class _Reader:
             return
         if any(common.name.lower() == token.name.lower() for each in scopes for common in each.common):
             return
-        aliased = after.upper == "AS" or (after.kind in _NAMES and after.upper not in _NO_ALIAS)
+        aliased = after.upper == "AS" or (after.kind in _NAMES and after.upper not in NO_ALIAS)
         self.tables.append(TableName(token.name, token.span, aliased))
 
     def _with_list(self, at: int, scopes: list[_Scope]) -> int:
@@ -253,7 +253,7 @@ class _Reader:
             named = opening - 1 > first and self.tokens[opening - 1].kind in _NAMES
             behind = self.tokens[opening - 2]
             is_alias = named and (behind.upper in ("AS", ")") or behind.kind in _NAMES)
-            is_alias = is_alias and self.tokens[opening - 1].upper not in _NO_ALIAS  # t MATCH_RECOGNIZE ( ... )
+            is_alias = is_alias and self.tokens[opening - 1].upper not in NO_ALIAS  # t MATCH_RECOGNIZE ( ... )
             return self.tokens[opening - 1].name if is_alias else None
         return self.tokens[last].name if self.tokens[last].kind in _NAMES else None
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from ostinato.automaton.nfa import Nfa
 from ostinato.errors import MatchError
 from ostinato.matching import search as s
+from ostinato.matching.failures import failure_of
 from ostinato.matching.reachability import Reachable, reachable_states
 from ostinato.matching.shifts import after_last, starting_rows, without_overlap
 from ostinato.matching.spans import Spans
 from ostinato.matching.symbols import ALWAYS, Mask, symbols_of
 from ostinato.matching.tables import Automaton, automaton_tables
 from ostinato.predicates.interpreter import Conditions
-from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, OVERFLOW
 from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
 from ostinato.results.matches import Matches, ranges
 
@@ -114,7 +114,7 @@ def _ahead_of_fixed(task: Task, labels: NDArray[np.int32], starts: NDArray[np.in
     places = [i for i, label in enumerate(labels) if task.variables[label] in task.skip_rows]
     target = places[0 if task.skip.kind is SkipKind.TO_FIRST else -1]
     if target == 0:
-        raise _failure(task, s.SKIP_TO_FIRST_ROW, int(starts[0]))
+        raise failure_of(task, s.SKIP_TO_FIRST_ROW, int(starts[0]))
     return target
 
 
@@ -145,14 +145,15 @@ def match_by_search(
         reachable = Reachable(symbols.of_row, symbols.allowed)
     else:
         reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, spans.start, spans.end, spans.is_open)
-    rules = _rules(task, spans, reads_run=over_run is not None)
+    rules = rules_of(task, spans, reads_run=over_run is not None)
     starts = s.Starts(spans.start.copy(), spans.stop, spans.number.copy(), np.full(len(spans.start), -1, np.int64))
     outcome = s.run_search(
         s.search_plain if over_run is None else over_run.search,
         automaton,
         rules,
         s.Rows(
-            rows.key_at,
+            rows.key_at[:-1],
+            rows.key_at[1:],
             spans.end,
             spans.is_open,
             spans.known_until,
@@ -166,7 +167,7 @@ def match_by_search(
         (0, 0) if over_run is None else over_run.register_counts,
     )
     if outcome.failure:
-        raise _failure(task, outcome.failure, outcome.failed_row)
+        raise failure_of(task, outcome.failure, outcome.failed_row)
     found = outcome.found
     matches = _matches(rows, found.start, found.length, found.number, found.path if rules.keep_path else None, task)
     if spans.given is None:
@@ -189,7 +190,8 @@ def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
         )
 
 
-def _rules(task: Task, spans: Spans, *, reads_run: bool) -> s.Rules:
+def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.Rules:
+    """How the kernel has to search for the task."""
     bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
     if not reads_run and task.mode is not MatchMode.ALL:
@@ -209,45 +211,6 @@ def _rules(task: Task, spans: Spans, *, reads_run: bool) -> s.Rules:
         timeouts=task.show_timeouts,
         at_once=spans.given is not None,
         every_start=spans.every_start,
-    )
-
-
-def _failure(task: Task, failure: int, row: int) -> MatchError:
-    if failure in (s.TOO_MANY_PARTIAL_MATCHES, s.TOO_MANY_IN_KEY):
-        from_row = failure == s.TOO_MANY_PARTIAL_MATCHES
-        most = task.max_partial_matches * (1 if from_row else s.PER_KEY)
-        error = MatchError(
-            "TOO_MANY_PARTIAL_MATCHES",
-            f"more than {most:,} partial matches were tried {'from one row' if from_row else 'in one key'}",
-            hint="bound the pattern with WITHIN or MAXLENGTH, tighten DEFINE, or raise max_partial_matches",
-        )
-    elif failure == s.RESULT_TOO_LARGE:
-        error = MatchError(
-            "RESULT_TOO_LARGE",
-            f"the matches found in one task hold more than {s.LARGEST_PATH:,} rows",
-            hint="bound the pattern with WITHIN or MAXLENGTH, or skip past the last row",
-        )
-    elif failure in (s.SKIP_TO_FIRST_ROW, s.SKIP_TARGET_MISSING):
-        error = _skip_error(task, failure)
-    elif failure == s.CONDITION_FAILED - DIVIDE_BY_ZERO:
-        error = MatchError("DIVIDE_BY_ZERO", "division by zero in DEFINE", hint="guard it with NULLIF(divisor, 0)")
-    else:
-        assert failure == s.CONDITION_FAILED - OVERFLOW
-        error = MatchError("ARITHMETIC_OVERFLOW", "a number in DEFINE grew too large", hint="cast to DOUBLE there")
-    error.row = row
-    return error
-
-
-def _skip_error(task: Task, failure: int) -> MatchError:
-    target = task.skip.target
-    if failure == s.SKIP_TO_FIRST_ROW:
-        return MatchError(
-            "SKIP_TO_FIRST_ROW",
-            f"AFTER MATCH {task.skip.kind.value} {target} leads to the first row of the match: "
-            "it would be found for ever",
-        )
-    return MatchError(
-        "SKIP_TARGET_MISSING", f"AFTER MATCH {task.skip.kind.value} {target}: no row of the match is {target}"
     )
 
 
@@ -301,4 +264,14 @@ def _not_given(
     return start[new], length[new], path
 
 
-__all__ = ["ALWAYS", "OverRun", "Searched", "SortedRows", "Task", "check_longest", "match_by_search", "match_by_shifts"]
+__all__ = [
+    "ALWAYS",
+    "OverRun",
+    "Searched",
+    "SortedRows",
+    "Task",
+    "check_longest",
+    "match_by_search",
+    "match_by_shifts",
+    "rules_of",
+]

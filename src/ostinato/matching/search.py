@@ -28,21 +28,24 @@ TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING, TOO_MANY_IN_KE
 CONDITION_FAILED = 100
 """Added to the code of an error inside a condition over the run (predicates/interpreter.py)."""
 
-# Which matches count.
-PREFERRED, ALL, INCREMENTAL, MAXIMAL = 0, 1, 2, 3
+# Which matches count. GROWING: of each start every end once. RECORDS: of each start those that are the preferred match
+# as of their last row. Both are for callers that ask how a start looked before later rows came (growths.py).
+PREFERRED, ALL, INCREMENTAL, MAXIMAL, GROWING, RECORDS = 0, 1, 2, 3, 4, 5
 # Where the search goes on after a preferred match.
 PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = 0, 1, 2, 3
 # Whether a (state, row) that was tried needn't be tried again: never, within one start, or at all.
 NO_MEMO, MEMO_PER_START, MEMO_FOREVER = 0, 1, 2
 
 NO_BOUND = -1
+OPEN_START = -1
+"""The number of a record that is no match: rows to come may carry on runs of its start."""
 PER_KEY = 100
-"""One key may try so many times the partial matches that one of its rows may."""
+"""One span may try so many times the partial matches that one of its rows may."""
 LARGEST_PATH = 1 << 29
 """How many rows of matches a task may hold: 2 GiB of states."""
 
 # Places in `progress`.
-KEY, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, KEY_STEPS = 0, 1, 2, 3, 4, 5, 6, 7
+SPAN, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, SPAN_STEPS, SPAN_BEGAN = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
 NO_TIME = -(1 << 63)
@@ -68,12 +71,18 @@ class Rules(NamedTuple):
     """INCREMENTAL in an open key: give what ends in the rows at hand; go on at the first start with an open run."""
     every_start: bool
     """Whether starts that a match skips are tried all the same."""
+    notes_open: bool = False
+    """Whether a start with an open run leaves a record of its own, OPEN_START, behind those of its matches."""
 
 
 class Rows(NamedTuple):
-    """The sorted rows. Of key k rows `key_at[k]:key_at[k + 1]` can be read, those before `end[k]` be consumed."""
+    """The sorted rows, and spans of them, each searched by itself: spans may overlap.
 
-    key_at: NDArray[np.int64]
+    Of span k rows `first[k]:last_end[k]` can be read, those before `end[k]` be consumed.
+    """
+
+    first: NDArray[np.int64]
+    last_end: NDArray[np.int64]
     end: NDArray[np.int64]
     is_open: NDArray[np.uint8]
     """Whether further rows of the key may follow."""
@@ -87,7 +96,7 @@ class Rows(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Per key: the row to try next as a start, the row where to stop, how many matches were numbered before."""
+    """Per span: the row to try next as a start, the row where to stop, how many matches were numbered before."""
 
     row: NDArray[np.int64]
     stop: NDArray[np.int64]
@@ -117,7 +126,7 @@ class Work(NamedTuple):
     real: NDArray[np.float64]
     memo: NDArray[np.int64]
     claimed: NDArray[np.int64]
-    """INCREMENTAL only: for each row from `base` on the start of the match that ends there, or -1."""
+    """INCREMENTAL, GROWING: for each row from `base` on the stamp of the last start with a match that ends there."""
     stack: NDArray[np.float64]
     stack_whole: NDArray[np.int64]
     stack_null: NDArray[np.bool_]
@@ -129,31 +138,35 @@ check: Callable[..., Any]
 
 
 def _search(automaton, rules, rows, starts, found, work, conditions, progress):  # type: ignore[no-untyped-def]
-    keys = len(rows.key_at) - 1
+    spans = len(rows.first)
     states = len(automaton.label)
     status = FINISHED
     # Arrays as plain locals: reading them out of the tuples again in the loop costs reference counting each time.
     choice_at, choices, label_of = automaton.choice_at, automaton.choices, automaton.label
     set_of_row, sets, time = rows.set_of_row, rows.sets, rows.time
     node, cursor, memo, claimed = work.node, work.cursor, work.memo, work.claimed
-    while progress[KEY] < keys:
-        key = progress[KEY]
-        first, last_end, end = rows.key_at[key], rows.key_at[key + 1], rows.end[key]
+    longest = rules.max_length if rules.max_length != NO_BOUND else len(set_of_row) + 1
+    while progress[SPAN] < spans:
+        span = progress[SPAN]
+        first, last_end, end = rows.first[span], rows.last_end[span], rows.end[span]
         # What changes with every start is kept in locals: small arrays of two threads may share a line of the cache.
-        start, stop, numbered = starts.row[key], starts.stop[key], starts.number[key]
-        steps, key_steps, stamp = progress[STEPS], progress[KEY_STEPS], progress[STAMP]
+        start, stop, numbered = starts.row[span], starts.stop[span], starts.number[span]
+        steps, span_steps, stamp = progress[STEPS], progress[SPAN_STEPS], progress[STAMP]
+        began = progress[SPAN_BEGAN]  # what bears this stamp or an older one is of another span
         leaves = False
         while start < stop:
             alive = False
             matches_before, path_before = progress[MATCHES], progress[PATH]
             number = numbered + 1
             stamp += 1
+            claims_after = began if rules.mode == INCREMENTAL else stamp - 1
+            most_rows = longest
             status = FINISHED
             undecided = False
             found_length = -1
             partial_length = -1
             # Rows to come can matter to this start, unless WITHIN has passed for it.
-            waits = rows.is_open[key] != 0
+            waits = rows.is_open[span] != 0
             timed_out = (
                 rules.within != NO_BOUND
                 and rows.known_until != NO_TIME
@@ -188,24 +201,30 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                         found_length = depth
                         break
                     if depth == 0:
+                        if rules.mode == RECORDS:
+                            break  # whatever comes now is never preferred to the empty match
                         continue  # the other modes have no empty matches
                     if rules.mode == MAXIMAL:
                         if depth <= found_length:
                             continue
                         found_length = depth
                         progress[MATCHES], progress[PATH] = matches_before, path_before
-                    elif rules.mode == INCREMENTAL and claimed[row - 1 - rows.base] >= 0:
+                    elif rules.mode == RECORDS:
+                        if depth > most_rows:
+                            continue
+                        most_rows = depth - 1  # whatever comes now is the preferred one before this one's last row only
+                    elif rules.mode != ALL and claimed[row - 1 - rows.base] > claims_after:
                         continue
                     status = _keep(
                         found, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before
                     )
                     if status != FINISHED:
                         break
-                    if rules.mode == INCREMENTAL:
-                        claimed[row - 1 - rows.base] = start
+                    if rules.mode in (INCREMENTAL, GROWING):
+                        claimed[row - 1 - rows.base] = stamp
                     continue
                 if row >= end:
-                    if waits and not timed_out and (rules.max_length == NO_BOUND or depth < rules.max_length):
+                    if waits and not timed_out and depth < most_rows:
                         if rules.at_once:
                             alive = True
                             continue
@@ -216,7 +235,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 if rules.timeouts and (
                     row >= end or (time[row] != NO_TIME and abs(time[row] - time[start]) > rules.within)
                 ):
-                    if partial_length < 0 and depth > 0 and (rules.max_length == NO_BOUND or depth < rules.max_length):
+                    if partial_length < 0 and depth > 0 and depth < most_rows:
                         status = _note_path(found, progress, work, rules, depth)
                         if status != FINISHED:
                             break
@@ -224,7 +243,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     continue
                 if not (sets[set_of_row[row], choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
                     continue
-                if rules.max_length != NO_BOUND and depth >= rules.max_length:
+                if depth >= most_rows:
                     continue
                 if rules.within != NO_BOUND and abs(time[row] - time[start]) > rules.within:
                     continue
@@ -236,7 +255,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     if rules.memo == MEMO_PER_START:
                         if memo[place] == stamp:
                             continue
-                    elif memo[place] != 0:
+                    elif memo[place] > began:
                         continue
                     memo[place] = stamp
                 tried += 1
@@ -261,14 +280,16 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 node[depth] = choice
                 cursor[depth] = choice_at[choice]
             steps += tried
-            key_steps += tried
-            if status == FINISHED and key_steps > PER_KEY * rules.max_partial_matches:
+            span_steps += tried
+            if status == FINISHED and span_steps > PER_KEY * rules.max_partial_matches:
                 progress[FAILURE] = TOO_MANY_IN_KEY
                 status = FAILED
             if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
                 status = _keep(found, progress, work, rules, start, found_length, number)
             elif status == FINISHED and partial_length > 0 and not undecided:
                 status = _keep_noted(found, progress, rules, start, partial_length, number)
+            if status == FINISHED and alive and rules.notes_open:
+                status = _keep_noted(found, progress, rules, start, 0, OPEN_START)
             if status != FINISHED or undecided:
                 _give_back(found, progress, work, rules, start - rows.base, stamp, matches_before, path_before)
                 leaves = status != FINISHED
@@ -282,16 +303,16 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                     status, leaves = FAILED, True
                     break
                 found.ahead[progress[MATCHES] - 1] = ahead
-            if alive and starts.open_from[key] < 0:
-                starts.open_from[key] = start
+            if alive and starts.open_from[span] < 0:
+                starts.open_from[span] = start
             start += 1 if rules.every_start else ahead
-        starts.row[key], starts.number[key] = start, numbered
-        progress[STEPS], progress[KEY_STEPS], progress[STAMP] = steps, key_steps, stamp
+        starts.row[span], starts.number[span] = start, numbered
+        progress[STEPS], progress[SPAN_STEPS], progress[STAMP] = steps, span_steps, stamp
         if leaves:
             progress[FAILED_ROW] = start
             return status
-        progress[KEY] += 1
-        progress[KEY_STEPS] = 0
+        progress[SPAN] += 1
+        progress[SPAN_STEPS], progress[SPAN_BEGAN] = 0, stamp
     return FINISHED
 
 
@@ -334,7 +355,7 @@ def _give_back(found, progress, work, rules, place, stamp, matches_before, path_
     """Forgets what was written for a start that has to be tried again; `place` counts from the first row consumed."""
     if rules.mode == INCREMENTAL:
         for match in range(matches_before, progress[MATCHES]):
-            work.claimed[place + found.length[match] - 1] = -1
+            work.claimed[place + found.length[match] - 1] = 0
     if rules.memo == MEMO_FOREVER:
         for tried in range(len(work.memo)):
             if work.memo[tried] == stamp:
@@ -426,7 +447,7 @@ def run_search(
         path=np.empty(8192 if rules.keep_path else 0, np.int32),
     )
     work = _room(depth, register_counts, rules, states, row_count)
-    progress = np.zeros(8, np.int64)
+    progress = np.zeros(9, np.int64)
     while True:
         status = search(automaton, rules, rows, starts, found, work, conditions, progress)
         if status == MORE_MATCHES:
@@ -457,7 +478,7 @@ def _room(depth: int, register_counts: tuple[int, int], rules: Rules, states: in
         whole=np.zeros((depth, accumulators), np.int64),
         real=np.zeros((depth, accumulators), np.float64),
         memo=np.zeros(memo, np.int64),
-        claimed=np.full(rows if rules.mode == INCREMENTAL else 0, -1, np.int64),
+        claimed=np.zeros(rows if rules.mode in (INCREMENTAL, GROWING) else 0, np.int64),
         stack=np.zeros(64, np.float64),
         stack_whole=np.zeros(64, np.int64),
         stack_null=np.zeros(64, np.bool_),

@@ -36,6 +36,13 @@ def match_rows(
     Every row holds every column. Partitions come in the order of their keys, matches in the order of their numbers,
     columns in the standard's order.
     """
+    return [row for layout in layouts(query, columns, rows, ansi=ansi) for row in layout.shown()]
+
+
+def layouts(
+    query: MatchRecognize, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, ansi: bool = True
+) -> Iterator[Layout]:
+    """The partitions in the order of their keys, each sorted."""
     names = {name: frozenset({name}) for name in variables(query.pattern)}
     names |= {subset.name: frozenset(subset.members) for subset in query.subsets}
     scope = Scope(tuple(columns), names, ansi)
@@ -43,11 +50,8 @@ def match_rows(
     keys = [(scope.column(key.column), key.descending, key.puts_nulls_first) for key in query.order_by]
     known = {*partition_columns, *(name for name, _, _ in keys)}
     others = [name for name in columns if name not in known]
-    shown: list[dict[str, object]] = []
     for members in partitions(rows, partition_columns):
-        layout = Layout(query, scope, sort_rows(members, keys, others))
-        shown.extend(layout.shown())
-    return shown
+        yield Layout(query, scope, sort_rows(members, keys, others))
 
 
 # --- finding matches --------------------------------------------------------------------------------------------------
@@ -57,10 +61,10 @@ def _candidates(
     query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int | None
 ) -> Iterator[Path]:
     """Every match that starts at the row, the preferred first; the number is the one that the match would bear."""
-    return in_preferment_order(query.pattern, Search(start, len(rows), _admission(query, scope, rows, start, number)))
+    return in_preferment_order(query.pattern, Search(start, len(rows), admission(query, scope, rows, start, number)))
 
 
-def _admission(
+def admission(
     query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int | None
 ) -> Callable[[Path], bool]:
     """What `Search.admits` asks: whether the last row of a path from `start` on may bear its label."""
@@ -129,7 +133,7 @@ def _timed_out(query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: 
         return None  # no run takes a row without a time: all of them ended there, before their time was up
     if query.max_length is not None and end - start >= query.max_length:
         return None
-    admits = _admission(query, scope, rows, start, number)
+    admits = admission(query, scope, rows, start, number)
     open_runs: list[Path] = []
 
     def admits_in_window(path: Path) -> bool:
@@ -218,13 +222,14 @@ class Layout:
         for start in range(len(self.rows)):
             here = [(number, found) for number, found in matches if found.start == start]
             for number, found in here:
-                yield from self._of_match(found, number)
+                yield from self.of_match(found, number)
                 covered = max(covered, found.end)
             unmatched = not here and start >= covered
             if unmatched and self.query.output is Output.ALL_ROWS_WITH_UNMATCHED:
                 yield self._arranged(self.rows[start], {measure.name: None for measure in self.query.measures})
 
-    def _of_match(self, found: Match, number: int) -> Iterator[dict[str, object]]:
+    def of_match(self, found: Match, number: int) -> Iterator[dict[str, object]]:
+        """The rows that are shown of one match."""
         if self.query.output is Output.ONE_ROW:
             measures = self._measures(found, len(found.labels), number)
             yield {name: self.rows[found.start][name] for name in self._partition_columns()} | measures

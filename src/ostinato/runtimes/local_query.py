@@ -10,25 +10,15 @@ import pyarrow as pa
 
 from ostinato.errors import QueryError, Span, speaking_of
 from ostinato.language.cursor import Cursor
-from ostinato.language.expressions import ExpressionParser
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.lexer import Kind
 from ostinato.language.match_recognize import parse_clause
-from ostinato.language.render import render_expression
+from ostinato.language.select_list import Item, read_items
 from ostinato.language.statement import read_statement
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import ColumnRef, Expr, Field, Name, rebuild
 from ostinato.query.match_recognize import MatchRecognize
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One entry of a SELECT list; no expression means `*`, or `name.*` when there is a name."""
-
-    expr: Expr | None
-    name: str = ""
-    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +125,7 @@ def _read_select(text: str) -> LocalQuery:
     named = [token for token in Cursor(text[clause.input.start : clause.input.end]).tokens[:-1] if token.upper != "AS"]
     if len(named) > 2 or any(token.kind not in (Kind.WORD, Kind.BACK_QUOTED) for token in named):
         _refuse(text, clause.input)
-    items = _items(cursor)
+    items = read_items(cursor)
     cursor.expect("FROM")
     if cursor.token.span.start != clause.input.start:
         _refuse(text, cursor.token.span)
@@ -164,27 +154,6 @@ def _column_names(cursor: Cursor) -> tuple[str, ...]:
         names.append(cursor.name("a column's name")[0].text)
     cursor.expect(")")
     return tuple(names)
-
-
-def _items(cursor: Cursor) -> tuple[Item, ...]:
-    items = []
-    while True:
-        if cursor.accept("*"):
-            items.append(Item(None))
-        elif cursor.ahead().upper == "." and cursor.ahead(2).upper == "*":
-            qualifier, span = cursor.name("the clause's name")
-            cursor.expect(".", "*")
-            items.append(Item(None, qualifier.text, span))
-        else:
-            expr = ExpressionParser(cursor).expression()
-            name = render_expression(expr)
-            if isinstance(expr, ColumnRef):
-                name = expr.parts[-1].text
-            if cursor.accept("AS") or (cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED) and not cursor.sees("FROM")):
-                name = cursor.name("a name")[0].text
-            items.append(Item(expr, name))
-        if not cursor.accept(","):
-            return tuple(items)
 
 
 def _refuse(text: str, span: Span | None) -> Any:

@@ -1,6 +1,7 @@
 """`ost.sql`: full SQL text in which MATCH_RECOGNIZE may stand wherever a table may.
 
-Each clause is answered on its own input and put back as a DataFrame; the text around it reaches Spark unchanged.
+Each clause is answered on its own input and put back as a DataFrame, and so are two that RECENT makes a correlation;
+the text around them reaches Spark unchanged.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.errors import EnvironmentFault, QueryError, Span
+from ostinato.language.correlation import CorrelationText, find_correlations
 from ostinato.language.lexer import tokenize
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import Clause, CommonTable, Statement, read_statement
 from ostinato.planning.typed import Limits
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
 from ostinato.runtimes.spark.clause import Options, match_dataframe
+from ostinato.runtimes.spark.correlation import pairs_of
+from ostinato.runtimes.spark.correlation_sql import Piece, correlation_pieces, written_alike
 from ostinato.runtimes.spark.query import refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, Late, StreamSettings
@@ -82,9 +86,17 @@ class _Answerer:
         statement = read_statement(text)
         if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... ): the clause is the answer
             return self._matches(statement, statement.clauses[0], args)
-        pieces: list[tuple[Span, str]] = []
+        pieces: list[Piece] = []
         frames: dict[str, DataFrame] = {}
+        correlations = find_correlations(statement)
+        for i, found in enumerate(correlations):
+            name = f"ost_pairs{i}"
+            frames[name] = self._pairs(statement, found, args)
+            pieces += correlation_pieces(found, name)
+        paired = [clause for found in correlations for clause in (found.live, found.archive)]
         for i, clause in enumerate(statement.clauses):
+            if clause in paired:
+                continue
             name = f"ost_mr{i}"
             frames[name] = self._matches(statement, clause, args)
             pieces.append((clause.span, f"{{{name}}}"))
@@ -96,27 +108,7 @@ class _Answerer:
                 alias = "" if table.aliased else f" AS {text[table.span.start : table.span.end]}"
                 pieces.append((table.span, f"{{{name}}}{alias}"))
         rest = _args_outside(args, text, [clause.span for clause in statement.clauses])
-        return self._ask(text, sorted(pieces, key=lambda piece: piece[0].start), frames, rest)
-
-    def _ask(self, text: str, pieces: list[tuple[Span, str]], frames: dict[str, DataFrame], args: Args) -> DataFrame:
-        """Spark's answer to the text with DataFrames in place of some pieces of it."""
-        written, at = [], 0
-        for span, replacement in pieces:
-            written += [_braces(text[at : span.start]), replacement]
-            at = span.end
-        written.append(_braces(text[at:]))
-        with without_error_log():
-            try:
-                if frames:
-                    result = self.spark.sql("".join(written), args=args, **frames)
-                else:
-                    result = self.spark.sql(text, args=args)
-                _ = result.schema  # Connect analyses late: let errors show here
-                return result
-            except ParseException as error:
-                raise _not_sql(error, text, [span for span, _ in pieces]) from None
-            except AnalysisException as error:
-                raise refusal(error, None, text) from None
+        return ask_spark(self.spark, text, pieces, frames, rest)
 
     def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         body = statement.text[clause.body.start : clause.body.end]
@@ -131,6 +123,20 @@ class _Answerer:
             return match_dataframe(query, source, self.options, settings)
         except QueryError as error:
             raise _in_statement(error, body, statement.text, clause.body.start) from None
+
+    def _pairs(self, statement: Statement, found: CorrelationText, args: Args) -> DataFrame:
+        """The matches of two clauses that belong together."""
+        text, live, archive = statement.text, found.live, found.archive
+        live_rows = self._input(statement, live, args)
+        is_same = written_alike(text, live, archive)  # then the rows are read and shipped once
+        archive_rows = live_rows if is_same else self._input(statement, archive, args)
+        try:
+            return pairs_of(text, found, live_rows, archive_rows, self.options)
+        except QueryError as error:
+            for clause in (live, archive):
+                body = text[clause.body.start : clause.body.end]
+                error = _in_statement(error, body, text, clause.body.start)
+            raise error from None
 
     def _input(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         """The table behind which the clause stands."""
@@ -154,6 +160,27 @@ class _Answerer:
             if error.span is None:
                 raise QueryError(error.code, error.message, hint=error.hint, text=text, span=clause.input) from None
             raise
+
+
+def ask_spark(
+    spark: SparkSession, text: str, pieces: Sequence[Piece], frames: Mapping[str, DataFrame], args: Args
+) -> DataFrame:
+    """Spark's answer to the text with DataFrames in place of some pieces of it."""
+    in_order = sorted(pieces, key=lambda piece: piece[0].start)
+    written, at = [], 0
+    for span, replacement in in_order:
+        written += [_braces(text[at : span.start]), replacement]
+        at = span.end
+    written.append(_braces(text[at:]))
+    with without_error_log():
+        try:
+            result = spark.sql("".join(written), args=args, **frames) if frames else spark.sql(text, args=args)
+            _ = result.schema  # Connect analyses late: let errors show here
+            return result
+        except ParseException as error:
+            raise _not_sql(error, text, [span for span, _ in in_order]) from None
+        except AnalysisException as error:
+            raise refusal(error, None, text) from None
 
 
 def _needed(text: str, written: str, known: tuple[CommonTable, ...]) -> list[list[CommonTable]]:

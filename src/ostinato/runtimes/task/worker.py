@@ -15,6 +15,7 @@ from ostinato.events.ordering import Ordered, OrderKey, order_rows
 from ostinato.kernel_cache import interpreted
 from ostinato.matching.compiled import search_for
 from ostinato.matching.engine import ALWAYS, OverRun, Searched, SortedRows, Task, match_by_search, match_by_shifts
+from ostinato.matching.growths import Prepared, prepare
 from ostinato.matching.search import no_update, search_in_python
 from ostinato.matching.spans import Spans, whole_keys
 from ostinato.matching.symbols import Mask, Symbols, symbols_of
@@ -110,7 +111,7 @@ class Worker:
         try:
             return self._search(window, spans)
         except MatchError as error:
-            raise self._with_key(error, window.columns) from None
+            raise self.with_key(error, window) from None
 
     # --- order ---
 
@@ -132,20 +133,30 @@ class Worker:
 
     def symbols(self, window: Window) -> Symbols:
         """Which row conditions hold, for each row."""
-        columns = window.columns
-        combined, of_state = self._combined(window.row_masks, self._neighbours.masks(columns), columns)
-        return symbols_of(combined, of_state, columns.count)
+        combined, of_state = self._combined(window, self.task)
+        return symbols_of(combined, of_state, window.columns.count)
 
     def time_us(self, window: Window) -> NDArray[np.int64]:
         """The times of the rows, where WITHIN needs them."""
-        return self._time(window.columns)
+        return self._time(window.columns, self.task)
+
+    def prepared(self, window: Window, task: Task | None = None) -> Prepared:
+        """The rows and conditions, for searches in parts of them; `task` may differ from `self.task` in its bounds."""
+        columns, task = window.columns, self.task if task is None else task
+        combined, of_state = self._combined(window, task)
+        key_at = columns.ordered.key_at
+        return prepare(task, key_at, self._time(columns, task), combined, of_state, self._over_run(columns))
 
     def _search(self, window: Window, spans: Spans) -> Searched:
         columns = window.columns
-        combined, of_state = self._combined(window.row_masks, self._neighbours.masks(columns), columns)
-        rows = SortedRows(columns.ordered.key_at, self._time(columns), spans)
+        combined, of_state = self._combined(window, self.task)
+        rows = SortedRows(columns.ordered.key_at, self._time(columns, self.task), spans)
         if self.plan.sequence is not None:
             return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
+        return match_by_search(self.task, rows, combined, of_state, self._over_run(columns))
+
+    def _over_run(self, columns: SortedColumns) -> OverRun | None:
+        """The conditions that read the run, tied to the columns."""
         label_of_state = np.array(
             [self.bound.variables.index(state.variable) for state in self.plan.nfa.states], np.int32
         )
@@ -154,21 +165,18 @@ class Worker:
             general = GeneralConditionCheck(
                 self.typed.general, run_of_state, label_of_state, SlotReader(self.typed, columns), self.typed.settings
             )
-            over_run = OverRun(search_in_python(interpreted(no_update), general.check))
-            return match_by_search(self.task, rows, combined, of_state, over_run)
+            return OverRun(search_in_python(interpreted(no_update), general.check))
         program = self.typed.run
         if program is None:
-            return match_by_search(self.task, rows, combined, of_state)
+            return None
         conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
         counts = (len(program.registers), len(program.accumulators))
-        search = search_for(program, conditions, columns.count)
-        return match_by_search(self.task, rows, combined, of_state, OverRun(search, conditions, counts))
+        return OverRun(search_for(program, conditions, columns.count), conditions, counts)
 
-    def _combined(
-        self, row_masks: Sequence[Mask], neighbours: Sequence[Mask], columns: SortedColumns
-    ) -> tuple[list[Mask], list[int]]:
+    def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
         """The masks that states need, each once, and which of them each state needs."""
-        timed = self._has_time(columns)
+        row_masks, neighbours = window.row_masks, self._neighbours.masks(window.columns)
+        timed = self._has_time(window.columns, task)
         masks: list[Mask] = []
         number: dict[tuple[int, int], int] = {(NONE, NONE): ALWAYS}
         if timed is not None:
@@ -185,24 +193,24 @@ class Worker:
             of_state.append(number[key])
         return masks, of_state
 
-    def _has_time(self, columns: SortedColumns) -> Mask | None:
+    def _has_time(self, columns: SortedColumns, task: Task) -> Mask | None:
         """With WITHIN a row without a time is in no match."""
-        if self.task.within_us is None:
+        if task.within_us is None:
             return None
         nulls = columns.is_null(self.bound.order_by[0].column)
         return ~nulls if nulls.any() else None
 
-    def _time(self, columns: SortedColumns) -> NDArray[np.int64]:
-        if self.task.within_us is None:
+    def _time(self, columns: SortedColumns, task: Task) -> NDArray[np.int64]:
+        if task.within_us is None:
             return np.empty(0, np.int64)
         return columns.time_us(self.bound.order_by[0].column)
 
-    def _with_key(self, error: MatchError, columns: SortedColumns) -> MatchError:
-        """Names the key that the error happened in."""
+    def with_key(self, error: MatchError, window: Window) -> MatchError:
+        """The error with the name of the key that it happened in."""
         if error.row is None or not self.bound.partition_by:
             return error
         row = np.array([error.row])
-        values = (f"{name} = {columns.taken(name, row)[0].as_py()!r}" for name in self.bound.partition_by)
+        values = (f"{name} = {window.columns.taken(name, row)[0].as_py()!r}" for name in self.bound.partition_by)
         return MatchError(error.code, f"{error.message}, in the partition {', '.join(values)}", hint=error.hint)
 
     # --- output ---

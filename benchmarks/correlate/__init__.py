@@ -1,0 +1,1 @@
+"""DejaVu measured again: live matches joined with archive matches, by every strategy."""

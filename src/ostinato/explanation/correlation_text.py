@@ -1,0 +1,72 @@
+"""A correlation -> how it is understood and run: the join, what may run it, what is kept. Not its two clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from ostinato.language.correlation import correlation_of, find_correlations
+from ostinato.language.statement import read_statement
+from ostinato.query.correlation import Correlation, Region
+from ostinato.query.match_recognize import MatchMode
+
+_STRATEGIES = {
+    "live_first": "every live match; of the archive only the regions behind live matches, each start once (Equation 3)",
+    "archive_first": "every archive match; live matches only in the regions ahead of those (Equation 4)",
+    "eager": "both patterns in all rows",
+    "window_first": "both patterns anew in a window behind every row; for comparison, never chosen",
+}
+
+
+@runtime_checkable
+class AsksCorrelation(Protocol):
+    """An `ost.correlate(...)`."""
+
+    @property
+    def texts(self) -> Mapping[str, str]: ...
+    @property
+    def live(self) -> Any: ...
+    @property
+    def options(self) -> Any: ...
+
+
+def correlations_text(text: str) -> str | None:
+    """The correlations of a statement, one section each; None where it holds none."""
+    found = find_correlations(read_statement(text))
+    return "\n\n".join(_section(correlation_of(text, one)) for one in found) or None
+
+
+def _section(asked: Correlation) -> str:
+    lines = [*_understood(asked), "", *_ways()]
+    title = "The correlation"
+    return "\n".join([title, "-" * len(title), *lines])
+
+
+def _understood(asked: Correlation) -> Iterator[str]:
+    keys = ", ".join(f"{one} = {other}" for one, other in asked.keys) or "none: all rows are of one key"
+    yield f"live      {asked.live_alias}: {_mode(asked.live.mode, live=True)}"
+    yield f"archive   {asked.archive_alias}: {_mode(asked.archive.mode, live=False)}"
+    yield f"keys      {keys}"
+    yield f"recency   an archive match starts at most {_region(asked.region)} before the live match ends"
+    yield "as of     the archive of a live match is what had ended before it did"
+    yield "order     of each key by correlation_start, correlation_end; a result waits until no earlier one can come"
+
+
+def _mode(mode: MatchMode, *, live: bool) -> str:
+    if mode is MatchMode.PREFERRED:
+        return "the standard's matches, " + ("none overlaps another" if live else "one from each row")
+    return f"{mode.value}, " + ("the longest for each last row" if live else "the longest for each first row")
+
+
+def _region(region: Region) -> str:
+    if region.kind == "rows":
+        return f"{region.size:,} rows"
+    return f"{region.size / 1_000_000:g} seconds" if region.kind == "time" else f"{region.size:g}"
+
+
+def _ways() -> Iterator[str]:
+    yield "strategies; all give the same rows, the planner measures the first 2,000 and takes the cheapest:"
+    for name, what in _STRATEGIES.items():
+        yield f"  {name:<14} {what}"
+    yield "  result cache   archive matches with all their ends stay until no region can reach them"
+    yield "  recent buffer  rows behind the last start that was searched, and those of starts that may still grow"

@@ -1,0 +1,49 @@
+"""A SELECT list as it is asked in process: expressions with their names, and stars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ostinato.errors import Span
+from ostinato.language.cursor import Cursor
+from ostinato.language.expressions import ExpressionParser
+from ostinato.language.lexer import Kind
+from ostinato.language.render import render_expression
+from ostinato.query.expressions import ColumnRef, Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a SELECT list; no expression means `*`, or `name.*` when there is a name."""
+
+    expr: Expr | None
+    name: str = ""
+    span: Span | None = None
+
+
+def read_items(cursor: Cursor) -> tuple[Item, ...]:
+    """The entries from the cursor on, up to what isn't one.
+
+    >>> [item.name for item in read_items(Cursor("m.price, low * 2 AS twice, m.* FROM"))]
+    ['price', 'twice', 'm']
+    """
+    items = []
+    while True:
+        if cursor.accept("*"):
+            items.append(Item(None))
+        elif cursor.ahead().upper == "." and cursor.ahead(2).upper == "*":
+            qualifier, span = cursor.name("the clause's name")
+            cursor.expect(".", "*")
+            items.append(Item(None, qualifier.text, span))
+        else:
+            items.append(_named_expression(cursor))
+        if not cursor.accept(","):
+            return tuple(items)
+
+
+def _named_expression(cursor: Cursor) -> Item:
+    expr = ExpressionParser(cursor).expression()
+    name = expr.parts[-1].text if isinstance(expr, ColumnRef) else render_expression(expr)
+    if cursor.accept("AS") or (cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED) and not cursor.sees("FROM")):
+        name = cursor.name("a name")[0].text
+    return Item(expr, name)

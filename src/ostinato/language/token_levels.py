@@ -1,0 +1,84 @@
+"""Tokens of a statement by level of parentheses: a group in parentheses counts as one token of the level around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ostinato.errors import Span
+from ostinato.language.lexer import Token, tokenize
+
+OUTERMOST = -1
+"""The level that no parentheses enclose."""
+
+
+class Levels:
+    """The tokens of a text whose parentheses are known to match."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.around: list[int] = []
+        """For each token, the place of the ( whose group it stands in."""
+        self.closing: dict[int, int] = {}
+        opened = [OUTERMOST]
+        for at, token in enumerate(self.tokens):
+            if token.upper == ")":
+                self.closing[opened.pop()] = at
+            self.around.append(opened[-1])
+            if token.upper == "(":
+                opened.append(at)
+
+    def level(self, opening: int) -> list[int]:
+        """The places of the tokens of one level, left to right; an inner group is its opening parenthesis only."""
+        end = len(self.tokens) - 1 if opening == OUTERMOST else self.closing[opening]
+        return list(self._between(opening + 1, end))
+
+    def _between(self, at: int, end: int) -> Iterator[int]:
+        while at < end:
+            yield at
+            at = self.closing.get(at, at) + 1
+
+    def word(self, at: int) -> str:
+        """The keyword or symbol at a place; none where it is a field: `live.end`."""
+        return "" if at and self.tokens[at - 1].upper == "." else self.tokens[at].upper
+
+    def token(self, at: int) -> Token:
+        return self.tokens[at]
+
+    def span(self, places: Sequence[int]) -> Span:
+        """The characters from the first place to the last, whose group is taken whole."""
+        last = places[-1]
+        return self.tokens[places[0]].span.to(self.tokens[self.closing.get(last, last)].span)
+
+    def conjuncts(self, places: Sequence[int]) -> list[Sequence[int]]:
+        """The parts that AND joins in a condition, also inside parentheses around some of them.
+
+        >>> levels = Levels("a AND (b BETWEEN 1 AND 2 AND (c OR d)) AND NOT (e AND f)")
+        >>> spans = [levels.span(part) for part in levels.conjuncts(levels.level(OUTERMOST))]
+        >>> [levels.text[span.start : span.end] for span in spans]
+        ['a', 'b BETWEEN 1 AND 2', 'c OR d', 'NOT (e AND f)']
+        """
+        parts = self._split_at_and(places)
+        if len(parts) > 1:
+            return [found for part in parts for found in self.conjuncts(part)]
+        if len(places) == 1 and places[0] in self.closing:
+            inside = self.level(places[0])
+            if inside and self.word(inside[0]) not in ("SELECT", "WITH", "FROM"):
+                return self.conjuncts(inside)
+        return [places] if places else []
+
+    def _split_at_and(self, places: Sequence[int]) -> list[Sequence[int]]:
+        parts: list[list[int]] = [[]]
+        cases = ranges = 0
+        for at in places:
+            word = self.word(at)
+            cases += (word == "CASE") - (word == "END" and cases > 0)
+            if cases == 0 and word == "OR":
+                return [places]
+            if cases == 0 and word == "AND" and ranges == 0:
+                parts.append([])
+                continue
+            if cases == 0:
+                ranges += (word == "BETWEEN") - (word == "AND")
+            parts[-1].append(at)
+        return [part for part in parts if part]

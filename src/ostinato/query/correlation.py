@@ -1,0 +1,46 @@
+"""Two clauses joined by recency: live matches, and what the archive held shortly before them (DejaVu, 2011).
+
+`RECENT(archive, live, distance)` makes a join of two MATCH_RECOGNIZE tables a correlation; what is asked is kept here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ostinato.query.expressions import Expr
+from ostinato.query.match_recognize import MatchRecognize
+
+CORRELATION_START = "correlation_start"
+"""The result's column with the time at which the archive match starts."""
+CORRELATION_END = "correlation_end"
+"""The result's column with the time at which the live match ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """How far before the end of a live match an archive match may start: P of the paper's Definition 8.
+
+    `size` counts microseconds of time, units of a number that orders the rows, or rows of the archive.
+    """
+
+    kind: Literal["time", "number", "rows"]
+    size: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """What is asked of the two sides. `text` is what it was read from, for carets; it takes no part in equality."""
+
+    live: MatchRecognize
+    archive: MatchRecognize
+    region: Region
+    live_alias: str
+    archive_alias: str
+    keys: tuple[tuple[str, str], ...] = ()
+    """The PARTITION BY columns that the join equates, as (live column, archive column)."""
+    condition: Expr | None = None
+    """The rest of the join predicate: neither RECENT nor the keys, references as written (`live.price`)."""
+    live_first_in_from: bool = True
+    """Whether the live clause is the first of the two in FROM."""
+    text: str | None = field(default=None, compare=False, repr=False)

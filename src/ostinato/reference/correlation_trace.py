@@ -1,0 +1,149 @@
+"""Correlation and rows of one key -> what DejaVu's buffer and cache hold after each row, by the paper's own rules.
+
+Sections 4.2 to 4.4 and Tables 3 and 4 of the paper, row by row. Time is discrete, as its Definition 1 has it: rows are
+moments at whole numbers, and after time t the next row comes at t + 1 or later. Both sides have the same rows. The
+rules take a cached match as final, which the definitions don't (docs/papers/dejavu.md): this is here to compare with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ostinato.query.correlation import Correlation
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.reference.oracle import Layout, admission, find_matches, layouts
+from ostinato.reference.ordering import Row
+from ostinato.reference.preferment import Path, Search, in_preferment_order
+
+Times = tuple[int, int]
+"""When a match, or a result, starts and ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """After one row: the times of the buffered rows, the cached matches, and the results that can now be given."""
+
+    time: int
+    buffer: tuple[int, ...]
+    cache: tuple[Times, ...]
+    results: tuple[Times, ...]
+
+
+def trace_live_first(correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> list[Step]:
+    """Live matches drive (Table 3): archive matches are cached, rows behind the start of the last are buffered."""
+    key = _Key(correlation, columns, rows)
+    cache: list[Times] = []
+    ordered = _Ordered(key)
+    steps = []
+    for at, time in enumerate(key.times):
+        cache = [entry for entry in cache if time - entry[0] <= key.distance]
+        event = key.live_ending_at(at)
+        if event is not None:
+            first = max(event[1] - key.distance, cache[-1][0] + 1 if cache else 0)
+            cache += [entry for entry in key.archive_matches(at) if entry[0] >= first]
+            ordered.add([(entry[0], event[1]) for entry in cache if key.is_recent(entry, event)])
+        start = cache[-1][0] + 1 if cache else time - key.distance - 1
+        buffer = tuple(t for t in key.times[: at + 1] if t >= start)
+        steps.append(Step(time, buffer, tuple(cache), ordered.given(at)))
+    return steps
+
+
+def trace_archive_first(correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> list[Step]:
+    """Archive matches drive (Table 4): live matches are cached, rows behind the present archive start are buffered."""
+    key = _Key(correlation, columns, rows)
+    cache: list[Times] = []
+    ordered = _Ordered(key)
+    steps = []
+    driving = 0  # the place of the archive start that is being processed
+    for at, time in enumerate(key.times):
+        while driving < at and not key.may_drive(driving, at):
+            driving += 1
+        present = key.times[driving]
+        event = key.live_ending_at(at)
+        if event is not None:
+            cache.append(event)
+            matches = key.archive_matches(at)
+            ordered.add([(entry[0], event[1]) for entry in matches if key.is_recent(entry, event)])
+        cache = [entry for entry in cache if entry[0] > present]  # the others were overtaken
+        buffer = tuple(t for t in key.times[: at + 1] if t > present)
+        steps.append(Step(time, buffer, tuple(cache), ordered.given(at)))
+    return steps
+
+
+class _Key:
+    """The rows of one key in their order, and both clauses asked of beginnings of them."""
+
+    def __init__(self, correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        self.distance = int(correlation.region.size)
+        self.live = self._layout(correlation.live, columns, rows)
+        self.archive = self._layout(correlation.archive, columns, rows)
+        time = correlation.live.order_by[0].column
+        self.times = [int(str(row[self.live.scope.column(time)])) for row in self.live.rows]
+
+    @staticmethod
+    def _layout(clause: MatchRecognize, columns: Sequence[str], rows: Sequence[Row]) -> Layout:
+        (layout,) = layouts(clause, columns, rows)
+        return layout
+
+    def live_ending_at(self, at: int) -> Times | None:
+        """The live match whose last row is this one: rows to come don't change it."""
+        known = self.live.rows[: at + 1]
+        ends = [found for found in find_matches(self.live.query, self.live.scope, known) if found.end == at + 1]
+        return (self.times[ends[0].start], self.times[at]) if ends else None
+
+    def archive_matches(self, at: int) -> list[Times]:
+        """The archive matches as of a live match that ends at this row, by their starts."""
+        found = find_matches(self.archive.query, self.archive.scope, self.archive.rows[:at])
+        return sorted((self.times[each.start], self.times[each.end - 1]) for each in found)
+
+    def is_recent(self, entry: Times, event: Times) -> bool:
+        """Definitions 6 and 8."""
+        return entry[0] < event[0] and entry[1] < event[1] and event[1] - entry[0] <= self.distance
+
+    def may_drive(self, start: int, at: int) -> bool:
+        """Whether a result can still start at the row `start`, now that the rows up to `at` are known."""
+        in_reach = self.times[at] - self.times[start] <= self.distance
+        return in_reach and (self._has_match(start, at + 1) or self._is_open(start, at + 1))
+
+    def _has_match(self, start: int, known: int) -> bool:
+        return any(begin == self.times[start] for begin, _ in self.archive_matches(known))
+
+    def _is_open(self, start: int, known: int) -> bool:
+        """Whether a run of the archive's pattern from the row would take one more row than are known."""
+        layout = self.archive
+        admits = admission(layout.query, layout.scope, layout.rows[:known], start, None)
+        open_runs: list[Path] = []
+
+        def admits_known(path: Path) -> bool:
+            if start + len(path) <= known:
+                return admits(path)
+            open_runs.append(path)
+            return False
+
+        for _ in in_preferment_order(layout.query.pattern, Search(start, known + 1, admits_known)):
+            pass
+        return bool(open_runs)
+
+
+class _Ordered:
+    """Results in the order of (start, end): one is given when no smaller start can still have a result."""
+
+    def __init__(self, key: _Key) -> None:
+        self.key = key
+        self.held: list[Times] = []
+
+    def add(self, results: list[Times]) -> None:
+        self.held = sorted([*self.held, *results])
+
+    def given(self, at: int) -> tuple[Times, ...]:
+        """What can be given after a row, at which the next live match ends one unit of time later at the earliest."""
+        key, soonest = self.key, self.key.times[at] + 1
+        alive = [
+            key.times[start]
+            for start in range(at + 1)
+            if soonest - key.times[start] <= key.distance and key.may_drive(start, at)
+        ]
+        given = tuple(result for result in self.held if all(start >= result[0] for start in alive))
+        self.held = self.held[len(given) :]
+        return given

@@ -1,0 +1,248 @@
+"""`ost.correlate`: live matches joined with archive matches from shortly before, in this process or on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError, speaking_of
+from ostinato.planning.typed import Limits
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.correlation_archive import ArchiveReader, TableReader
+from ostinato.runtimes.local import as_table
+from ostinato.runtimes.local_correlations import LocalCorrelation
+from ostinato.runtimes.task.correlation import Advanced, Correlator, SharedLive
+from ostinato.runtimes.task.correlation_planner import Thought, declined_strategies
+from ostinato.runtimes.task.correlation_state import NEW, Totals
+from ostinato.runtimes.task.correlation_steps import StepRows, in_steps
+from ostinato.runtimes.task.correlation_task import AS_IT_FITS, CorrelationOptions, StrategyChoice
+from ostinato.techniques.live_archive.cost_model import Choice, Factors
+from ostinato.techniques.live_archive.report import run_text
+from ostinato.techniques.live_archive.strategies import StrategyName
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationStatistics:
+    """What a correlation met and what it cost; with the factors of the cost model, as measured."""
+
+    totals: Totals
+    strategy: StrategyName
+    """The one that ran last."""
+    cache: bool
+    reason: str
+    """Why it was chosen."""
+    factors: Factors | None
+    costs: Mapping[Choice, float] | None
+    """What each strategy would cost, in seconds for `factors.rows` rows."""
+    declined: Mapping[str, str]
+    """Strategies that can't run the query, and why."""
+
+    @property
+    def buffered_rows(self) -> int:
+        """The most rows of the archive that had to stay at hand between two steps."""
+        return self.totals.most_buffered_rows
+
+    @property
+    def cached_entries(self) -> int:
+        """The most archive matches that were remembered between two steps."""
+        return self.totals.most_cached_entries
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationResult:
+    """What a correlation gave, and what it cost."""
+
+    table: pa.Table
+    """In each key ordered by correlation_start and correlation_end."""
+    statistics: CorrelationStatistics
+
+    def explain(self) -> str:
+        """What ran and why, with the numbers."""
+        ran = self.statistics
+        memory = ran.buffered_rows, ran.cached_entries
+        return run_text(Choice(ran.strategy, ran.cache), ran.reason, ran.factors, ran.costs, ran.declined, memory)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationQuery:
+    """Correlations with their inputs; `run` answers them once, `start` for as long as live rows come."""
+
+    texts: Mapping[str, str]
+    live: Any
+    archive: Any
+    options: CorrelationOptions
+    limits: Limits
+    settings: Settings
+    delay: str | int | None = None
+    single: bool = True
+    """Whether one query was asked, not several by name."""
+
+    def run(self) -> Any:
+        """A CorrelationResult, on Spark a DataFrame; for several queries a dict of those by name."""
+        found = self._on_spark() if _is_spark(self.live) else self._in_process()
+        return next(iter(found.values())) if self.single else found
+
+    def start(self, *, output: str | Callable[[Any, int], None], checkpoint: str, **options: Any) -> Any:
+        """Runs on a streaming DataFrame until it is stopped; gives Spark's StreamingQuery.
+
+        `output`: a folder, in which each batch overwrites its own part, or a function of a DataFrame and the batch's
+        number. `options` are those of docs/correlation.md: write_archive, buckets, reads, trigger.
+        """
+        if not _is_spark(self.live):
+            raise QueryError("NOT_A_TABLE", "start needs a streaming DataFrame", hint="tables are answered by run()")
+        if not self.single:
+            raise QueryError("INVALID_ARGUMENTS", "a stream answers one correlation", hint="start each by itself")
+        from ostinato.runtimes.spark.correlation_stream import start_correlation
+
+        (text,) = self.texts.values()
+        return start_correlation(
+            text,
+            self.live,
+            output=output,
+            checkpoint=checkpoint,
+            archive=self.archive,
+            delay=self.delay,
+            options=self.options,
+            limits=self.limits,
+            **options,
+        )
+
+    def finish(self, checkpoint: str) -> Any:
+        """What the end of input gives of a stopped stream, as a DataFrame."""
+        from ostinato.runtimes.spark.correlation_finish import finish_correlation
+
+        return finish_correlation(self.live.sparkSession, checkpoint, archive=self.archive)
+
+    def _on_spark(self) -> dict[str, Any]:
+        from ostinato.runtimes.spark.correlation_query import correlate_dataframes
+
+        return {
+            name: correlate_dataframes(text, self.live, self.archive, self.options, self.limits)
+            for name, text in self.texts.items()
+        }
+
+    def _in_process(self) -> dict[str, CorrelationResult]:
+        live = as_table(self.live, self.settings)
+        same = self.archive is None or self.archive is self.live
+        archive = None if same else as_table(self.archive, self.settings)
+        schema = None if archive is None else archive.schema
+        asked = {
+            name: LocalCorrelation(text, live.schema, schema, self.settings, self.limits)
+            for name, text in self.texts.items()
+        }
+        shared = _shared_live(list(asked.values()))
+        return {name: self._answer(self.texts[name], one, live, archive, shared) for name, one in asked.items()}
+
+    def _answer(
+        self, text: str, asked: LocalCorrelation, live: pa.Table, archive: pa.Table | None, shared: SharedLive | None
+    ) -> CorrelationResult:
+        with speaking_of(text):
+            correlator = Correlator(asked.task, self.options, shared)
+            rows = asked.live_rows(live)
+            others = None if archive is None else asked.archive_rows(archive)
+            if self.options.recent_rows is None or shared is not None:
+                done = correlator.run(NEW, rows, others, 0, finished=True)
+            else:
+                reader = TableReader(asked.task, rows if others is None else others)
+                done = _with_small_buffer(correlator, rows, others, reader)
+            statistics = _statistics(done.state.totals, done.thought, declined_strategies(asked.task))
+            return CorrelationResult(asked.selected_of(done.results), statistics)
+
+
+def _shared_live(asked: Sequence[LocalCorrelation]) -> SharedLive | None:
+    """For several correlations with one live clause, which is matched once for all."""
+    clauses = [one.plan.correlation.live for one in asked]
+    return SharedLive() if len(asked) > 1 and all(clause == clauses[0] for clause in clauses) else None
+
+
+def _with_small_buffer(
+    correlator: Correlator, live: pa.Table, archive: pa.Table | None, reader: ArchiveReader
+) -> Advanced:
+    """In steps, as a stream would: what a step wants is read, and the step is done again with it."""
+    workers, size = (correlator.live, correlator.archive), correlator.options.step_rows
+    state, results, done = NEW, [], None
+    for rows in in_steps(workers, StepRows(live, archive, 0, True), size, size):
+        done = correlator.step(state, rows)
+        if done.wanted.num_rows:
+            done = correlator.step(state, rows, reader.read(done.wanted))
+        state = done.state
+        results.append(done.results)
+    assert done is not None
+    return done._replace(results=pa.concat_tables(results))
+
+
+def _statistics(totals: Totals, thought: Thought, declined: Mapping[str, str]) -> CorrelationStatistics:
+    decision = thought.decision
+    return CorrelationStatistics(
+        totals=totals,
+        strategy=decision.choice.strategy,
+        cache=decision.choice.cache,
+        reason=decision.reason,
+        factors=thought.factors,
+        costs=decision.costs,
+        declined=declined,
+    )
+
+
+def _is_spark(table: Any) -> bool:
+    return type(table).__module__.split(".")[0] == "pyspark"
+
+
+def correlate(
+    query: str | Sequence[str] | Mapping[str, str],
+    *,
+    live: Any,
+    archive: Any = None,
+    strategy: StrategyChoice = AS_IT_FITS.strategy,
+    cache: bool = AS_IT_FITS.cache,
+    recent_rows: int | None = None,
+    delay: str | int | None = None,
+    ordered: bool = AS_IT_FITS.ordered,
+    max_partial_matches: int = Limits().max_partial_matches,
+    ansi: bool = True,
+    timezone: str = "UTC",
+    step_rows: int = AS_IT_FITS.step_rows,
+) -> CorrelationQuery:
+    """Live matches joined with what the archive held shortly before each of them (DejaVu, 2011).
+
+    `query` is the text of a join of two MATCH_RECOGNIZE clauses with `RECENT(archive, live, distance)`; a list of such
+    texts, or a dict by name, is answered together, and a live clause that they share is matched once. `live` and
+    `archive` are pyarrow Tables, pandas DataFrames or record batches, or Spark DataFrames; without `archive` the live
+    rows are their own. `strategy` is "auto" or one of window_first, eager, live_first and archive_first; without
+    `cache` what is looked into is searched again every time. None of these changes the rows.
+
+    `recent_rows` bounds the rows of a key that stay at hand; what a region needs beyond it is read from the archive.
+    `delay` is for streams: how late rows may come. `ordered=False` gives results as soon as they are known.
+    """
+    _check(strategy, recent_rows, step_rows)
+    return CorrelationQuery(
+        texts=_by_name(query),
+        live=live,
+        archive=archive,
+        options=CorrelationOptions(strategy, cache, recent_rows, ordered, step_rows),
+        limits=Limits(max_partial_matches),
+        settings=Settings(ansi=ansi, timezone=timezone),
+        delay=delay,
+        single=isinstance(query, str),
+    )
+
+
+def _by_name(query: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    if isinstance(query, str):
+        return {"query": query}
+    if isinstance(query, Mapping):
+        return dict(query)
+    return {f"query{i + 1}": text for i, text in enumerate(query)}
+
+
+def _check(strategy: str, recent_rows: int | None, step_rows: int) -> None:
+    known = ("auto", "window_first", "eager", "live_first", "archive_first")
+    if strategy not in known:
+        raise QueryError("INVALID_ARGUMENTS", f"strategy is one of {', '.join(known)}, not '{strategy}'")
+    if recent_rows is not None and recent_rows < 1:
+        raise QueryError("INVALID_ARGUMENTS", "recent_rows is one at least, or None for as many as regions need")
+    if step_rows < 1:
+        raise QueryError("INVALID_ARGUMENTS", "step_rows is one at least")

@@ -1,0 +1,130 @@
+"""What a correlation on a stream keeps between batches: two folders, of which each batch overwrites the older.
+
+The one of the batch before stays whole until the next batch, so a batch that is run once more (after a kill, in
+whatever moment) begins where it began the first time. No file has to be deleted, on any file system.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.errors import QueryError
+from ostinato.planning.plan import ERROR, PREFIX
+from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, read_definition
+from ostinato.runtimes.spark.correlation_packing import (
+    DEFINITION,
+    KIND,
+    LATEST,
+    NO_BUCKET,
+    PACK,
+    SENT,
+    STEPPED,
+    WANTED,
+)
+from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.stream_packing import BUCKET
+
+BATCH = f"{PREFIX}batch"
+WATERMARK = f"{PREFIX}watermark"
+_KEPT = s.StructType(
+    [
+        *(field for field in STEPPED.fields if field.name != ERROR),
+        s.StructField(BATCH, s.LongType()),
+        s.StructField(WATERMARK, s.LongType()),
+    ]
+)
+_SLOTS = (0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one batch left."""
+
+    slot: int
+    batch: int
+    latest: int | None
+    """The latest time of all rows up to this batch; None: there was none."""
+    watermark: int | None
+    """The one that the batch had: what came later than it may still wait."""
+    is_whole: bool = True
+    """Whether no bucket waits for older rows before it can complete the batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationCheckpoint:
+    """The folder `correlation` inside a stream's checkpoint."""
+
+    spark: SparkSession
+    path: str
+
+    def rows(self, slot: int) -> DataFrame:
+        """All that was kept in one of the two folders."""
+        return self.spark.read.schema(_KEPT).parquet(self._folder(slot))
+
+    def _folder(self, slot: int) -> str:
+        return f"{self.path.rstrip('/')}/correlation/slot={slot}"
+
+    def last(self, before: int | None = None) -> Kept | None:
+        """What the latest batch left, among those before this one; None: there was none."""
+        kept = [found for found in map(self._kept, _SLOTS) if found is not None]
+        known = [found for found in kept if before is None or found.batch < before]
+        return max(known, key=lambda found: found.batch, default=None)
+
+    def _kept(self, slot: int) -> Kept | None:
+        with without_error_log():
+            try:
+                row = self.rows(slot).agg(F.max(BATCH), F.max(LATEST), F.max(WATERMARK)).first()
+            except AnalysisException:  # the folder isn't there yet
+                return None
+        return None if row is None or row[0] is None else Kept(slot, *row)
+
+    def sent(self, kept: Kept, kind: int) -> DataFrame:
+        """Packs that a batch left, in the form that buckets get."""
+        return self.rows(kept.slot).where(F.col(KIND) == kind).select(*SENT.names)
+
+    def keep(self, stepped: DataFrame, slot: int, batch: int, watermark: int | None, definition: str) -> Kept:
+        """Writes what a batch leaves over what the one two before it left."""
+        told = self.spark.range(1).select(
+            F.lit(NO_BUCKET).alias(BUCKET),
+            F.lit(DEFINITION).cast("byte").alias(KIND),
+            F.lit(definition).cast("binary").alias(PACK),
+        )
+        observed = Observation()
+        rows = stepped.drop(ERROR).observe(
+            observed, F.max(LATEST).alias("latest"), F.count_if(F.col(KIND) == WANTED).alias("wanted")
+        )
+        rows = rows.unionByName(told, allowMissingColumns=True)
+        named = rows.withColumns({BATCH: F.lit(batch).cast("long"), WATERMARK: F.lit(watermark).cast("long")})
+        named.select(*_KEPT.names).write.mode("overwrite").parquet(self._folder(slot))
+        return Kept(slot, batch, observed.get["latest"], watermark, is_whole=not observed.get["wanted"])
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no batch was ever begun."""
+        return self._last_of("offsets") is None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no batch was begun that hasn't been completed."""
+        return self._last_of("offsets") == self._last_of("commits")
+
+    def _last_of(self, log: str) -> int | None:
+        """The highest batch in one of Spark's own logs, whose files have the batches' numbers as names."""
+        with without_error_log():
+            try:
+                files = self.spark.read.format("binaryFile").load(f"{self.path.rstrip('/')}/{log}").select("path")
+                names = [row[0].rpartition("/")[2] for row in files.collect()]
+            except AnalysisException:  # the folder isn't there yet
+                return None
+        return max((int(name) for name in names if name.isdigit()), default=None)
+
+    def definition(self, kept: Kept) -> CorrelationDefinition:
+        row = self.rows(kept.slot).where(F.col(KIND) == DEFINITION).select(F.col(PACK).cast("string")).first()
+        if row is None:
+            raise QueryError("NO_STATE", f"{self.path} holds no state of a correlation")
+        return read_definition(row[0])

@@ -1,0 +1,69 @@
+"""Times of a correlation as whole numbers (microseconds, or the numbers that order the rows) <-> Spark's own types.
+
+A constant of the column's own type is what Parquet's statistics are compared with; a number is what a join compares.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from pyspark.sql import types as s
+
+from ostinato.errors import QueryError
+from ostinato.language.intervals import parse_interval
+
+DAY_US = 86_400_000_000
+_EPOCH = datetime(1970, 1, 1)
+_FIRST_US = (datetime.min - _EPOCH) // timedelta(microseconds=1)
+_LAST_US = (datetime.max - _EPOCH) // timedelta(microseconds=1)
+_LAST_DAY = (1 << 31) - 1
+_LAST_NUMBER = (1 << 63) - 1
+
+
+def as_number(column: str, kind: s.DataType) -> str:
+    """SQL for the number that a worker makes of a column's value."""
+    match kind:
+        case s.TimestampType():
+            return f"unix_micros({column})"
+        case s.TimestampNTZType():
+            return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '{_EPOCH}', {column})"
+        case s.DateType():
+            return f"(unix_date({column}) * {DAY_US}L)"
+    return f"CAST({column} AS BIGINT)"
+
+
+def as_constant(number: int, kind: s.DataType) -> str:
+    """SQL for the last value of the column's type that isn't behind the number; Spark folds it before it reads."""
+    number = min(max(number, -_LAST_NUMBER), _LAST_NUMBER)
+    match kind:
+        case s.TimestampType():
+            return f"timestamp_micros({number}L)"
+        case s.TimestampNTZType():
+            moment = _EPOCH + timedelta(microseconds=min(max(number, _FIRST_US), _LAST_US))
+            return f"TIMESTAMP_NTZ '{moment.isoformat(sep=' ')}'"
+        case s.DateType():
+            return f"date_from_unix_date({min(max(number // DAY_US, -_LAST_DAY), _LAST_DAY)})"
+    return f"{number}L"
+
+
+def is_later(column: str, number: int | None, kind: s.DataType) -> str:
+    """SQL that holds for times behind the number; None: for all times. A NULL is no time."""
+    return f"{column} IS NOT NULL" if number is None else f"{column} > {as_constant(number, kind)}"
+
+
+def read_delay(delay: str | int | None, kind: s.DataType) -> int:
+    """How far behind the latest row others may still come, in the clock's own units."""
+    is_time = isinstance(kind, s.DateType | s.TimestampType | s.TimestampNTZType)
+    if delay is None:
+        return 0
+    if is_time and isinstance(delay, str):
+        length = parse_interval(f"INTERVAL '{delay}'")
+        if length is not None and length >= timedelta(0):
+            return length // timedelta(microseconds=1)
+    if not is_time and isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0:
+        return delay
+    raise QueryError(
+        "INVALID_OPTION",
+        f"delay can't be {delay!r} where the rows are ordered by {kind.simpleString()}",
+        hint='a length such as "10 seconds"' if is_time else "a whole number, as those that order the rows",
+    )

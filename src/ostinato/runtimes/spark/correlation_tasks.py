@@ -1,0 +1,53 @@
+"""What a Spark task runs for a correlation of whole tables: `runtimes/task`, loaded where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.errors import OstinatoError
+from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.correlation_columns import Arriving
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.correlation_task import CorrelationOptions, CorrelationTask
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelateKeys:
+    """For mapInArrow: all rows of some keys in, of both sides; their pairs out, with a column for an error."""
+
+    task: CorrelationTask
+    options: CorrelationOptions
+    arriving: Arriving
+    output: pa.Schema
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.runtimes.task.correlation import Correlator
+
+        rows = [batch for batch in batches if batch.num_rows]
+        if not rows:
+            return
+        try:
+            live, archive = self.arriving.split(pa.Table.from_batches(rows))
+            step = Correlator(self.task, self.options).advance(None, live, archive, 0, finished=True)
+            yield from pair_batches(step.results, self.output)
+        except OstinatoError as error:
+            yield failure(error, self.output)
+
+
+def pair_batches(results: pa.Table, output: pa.Schema) -> Batches:
+    """The pairs in the columns and types that were promised; these are in the order of the pairs' own."""
+    from ostinato.runtimes.local import one_array
+    from ostinato.runtimes.task.arrow_batches import batches_of
+    from ostinato.runtimes.task.worker import OutputRows
+
+    names = [name for name in output.names if name != ERROR]
+    arrays = {name: one_array(column) for name, column in zip(names, results.columns, strict=True)}
+    return batches_of(OutputRows(results.num_rows, arrays), output)

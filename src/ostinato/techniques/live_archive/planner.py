@@ -1,0 +1,84 @@
+"""Factors measured while running -> which strategy runs the next step, and why.
+
+A choice stands until the factors that it was made with have drifted, and then changes only for one that is cheaper by
+more than measurements scatter. What a strategy doesn't do it doesn't measure, so from time to time a small step is a
+trial: several strategies run on it, for what they show of the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ostinato.techniques.live_archive.cost_model import CHOICES, Choice, Factors, costs_of
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """When to think again, and when to act on it."""
+
+    drift: float = 1.5
+    """A factor that has grown or shrunk by more than this is another one."""
+    gain: float = 0.1
+    """What another choice must save, as a share of the present one's cost."""
+    trial_rows: int = 2_000
+    """A trial takes so many rows at most: it runs several strategies."""
+    rows_between_trials: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What runs now, the factors it was chosen with, and what was thought last."""
+
+    choice: Choice
+    reason: str
+    factors: Factors | None = None
+    costs: Mapping[Choice, float] | None = None
+    """Seconds for `factors.rows` rows."""
+    next_trial: int = 0
+    """The number of rows seen from which on a trial is due."""
+
+
+def first_decision(candidates: Sequence[Choice] = CHOICES) -> Decision:
+    """Before anything is measured."""
+    return Decision(candidates[0], "nothing is measured yet")
+
+
+def is_trial_due(decision: Decision, rows_seen: int) -> bool:
+    """Whether the next step should be a trial."""
+    return rows_seen >= decision.next_trial
+
+
+def after_trial(decision: Decision, rows_seen: int, settings: Settings) -> Decision:
+    """The same choice, with the next trial a while away."""
+    return replace(decision, next_trial=rows_seen + settings.rows_between_trials)
+
+
+def decide(decision: Decision, factors: Factors | None, candidates: Sequence[Choice], settings: Settings) -> Decision:
+    """What runs from now on; of choices that cost the same the first candidate."""
+    if factors is None:
+        return decision
+    drifted = () if decision.factors is None else drifted_factors(decision.factors, factors, settings.drift)
+    if decision.factors is not None and not drifted:
+        return decision
+    costs = costs_of(factors)
+    best = min(candidates, key=lambda choice: costs[choice])
+    if decision.factors is None:
+        return replace(decision, choice=best, reason="the cheapest as measured", factors=factors, costs=costs)
+    because = f"{', '.join(drifted)} changed"
+    if costs[best] >= (1 - settings.gain) * costs[decision.choice]:
+        reason = f"{because}, but nothing is cheaper by more than {settings.gain:.0%}"
+        return replace(decision, reason=reason, factors=factors, costs=costs)
+    reason = f"{because}: cheaper now than {_name(decision.choice)}"
+    return replace(decision, choice=best, reason=reason, factors=factors, costs=costs)
+
+
+def drifted_factors(before: Factors, now: Factors, drift: float) -> tuple[str, ...]:
+    """The names of the factors that have grown or shrunk by more than `drift`, for equal numbers of rows."""
+    old, new = before.per_row(), now.per_row()
+    return tuple(name for name in old if not (old[name] <= drift * new[name] and new[name] <= drift * old[name]))
+
+
+def _name(choice: Choice) -> str:
+    name = choice.strategy.replace("_", "-")
+    return f"{name} with cache" if choice.cache else name

@@ -1,0 +1,128 @@
+"""Both sides planned, names resolved, what an index can serve, which columns tell the time."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from ostinato.errors import QueryError
+from ostinato.language.correlation import read_correlation
+from ostinato.language.expressions import parse_expression
+from ostinato.planning.correlation_plan import Clock, Clocks, CorrelationPlan, Equality, clocks_of, plan_correlation
+
+TEXT = """SELECT {items} FROM x MATCH_RECOGNIZE (PARTITION BY s ORDER BY {order}
+      MEASURES LAST(p) AS low, A.v AS venue, LAST(p) + 1 AS more INCREMENTAL MATCHES PATTERN (A B+)
+      DEFINE B AS p < PREV(p, 2)) AS live
+    JOIN y MATCH_RECOGNIZE (PARTITION BY k ORDER BY {archive_order} MEASURES LAST(p) AS low, A.v AS place
+      MAXIMAL MATCHES PATTERN (A B+) DEFINE B AS p > PREV(p)) AS archive
+    ON live.s = archive.k AND RECENT(archive, live, {distance}) {more}"""
+LIVE_COLUMNS = ("S", "t", "e", "n", "p", "v")
+ARCHIVE_COLUMNS = ("k", "t", "e", "n", "p", "v")
+TIME, DAY = pa.timestamp("us", "UTC"), pa.date32()
+
+
+def plan(
+    more: str = "", *, items: str = "*", order: str = "t", archive_order: str = "", distance: str = "INTERVAL 1 DAY"
+) -> CorrelationPlan:
+    text = TEXT.format(
+        items=items, order=order, archive_order=archive_order or order, distance=distance, more=more and f"AND {more}"
+    )
+    return plan_correlation(read_correlation(text).correlation, LIVE_COLUMNS, ARCHIVE_COLUMNS)
+
+
+def clocks(planned: CorrelationPlan, **types: pa.DataType) -> Clocks:
+    known = {"S": pa.string(), "k": pa.string(), "t": TIME, "e": TIME, "n": pa.int32(), **types}
+    return clocks_of(planned, known.__getitem__, known.__getitem__)
+
+
+def test_keys_and_margins() -> None:
+    planned = plan()
+    assert planned.keys == (("S", "k"),)
+    assert (planned.live_margins.before, planned.archive_margins.before) == (2, 1)
+    assert planned.condition is None
+
+
+def test_references_are_resolved() -> None:
+    planned = plan("LIVE.low < archive.LOW AND more > 1 AND correlation_end > correlation_start")
+    expected = "live.`low` < archive.`low` AND live.`more` > 1 AND `correlation_end` > `correlation_start`"
+    assert planned.condition == parse_expression(expected)
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("low > 1", "AMBIGUOUS_COLUMN"), ("archive.more > 1", "UNKNOWN_COLUMN"), ("p > 1", "UNKNOWN_COLUMN")],
+)
+def test_references_that_mean_nothing(condition: str, code: str) -> None:
+    with pytest.raises(QueryError, match=code) as caught:
+        plan(condition)
+    error = caught.value
+    assert error.span is not None and error.text is not None
+    assert error.text[error.span.start : error.span.end] == condition.split(maxsplit=1)[0]
+
+
+def test_stars() -> None:
+    def selected(items: str) -> list[str]:
+        query = read_correlation(
+            TEXT.format(items=items, order="t", archive_order="t", distance="INTERVAL 1 DAY", more="")
+        )
+        return [name for name, _ in plan().names.selected(query.items)]
+
+    live, archive = ["S", "low", "venue", "more"], ["k", "low", "place"]
+    assert selected("*") == ["correlation_start", "correlation_end", *live, *archive]
+    assert selected("Archive.*, live.low + 1 AS one") == [*archive, "one"]
+    with pytest.raises(QueryError, match="UNKNOWN_COLUMN"):
+        selected("z.*")
+
+
+def test_equalities_of_plain_values_can_find_pairs() -> None:
+    planned = plan("archive.place = live.venue AND live.low = archive.low AND live.more = archive.low AND live.low > 1")
+    assert planned.equalities == (Equality("venue", "place", 1, 1), Equality("low", "low", 0, 0))
+    assert planned.declined == {
+        "live.more = archive.low": "a side's column isn't a plain value of the match",
+        "live.low > 1": "not an equality of two columns",
+    }
+    assert plan("live.s = archive.place").declined == {
+        "live.s = archive.place": "a side's column isn't a plain value of the match"
+    }
+    assert plan("live.low = live.more").declined == {"live.low = live.more": "both columns are of one side"}
+
+
+def test_one_time_column_makes_moments_two_make_intervals() -> None:
+    assert clocks(plan()) == Clocks(Clock("t", "t", TIME), Clock("t", "t", TIME))
+    assert clocks(plan(order="t, e")).live.has_intervals
+    assert not clocks(plan(order="t, n")).live.has_intervals  # a tie-breaker
+    mixed = clocks(plan(order="t, e", archive_order="t"), t=DAY, e=DAY)
+    assert (mixed.live.has_intervals, mixed.archive.has_intervals, mixed.type) == (True, False, DAY)
+    assert clocks(plan(order="n", distance="7")).type == pa.int32()
+    assert clocks(plan(order="n, e", distance="7 ROWS")).live == Clock("n", "n", pa.int32())
+
+
+@pytest.mark.parametrize(
+    ("order", "types", "pointed_at"),
+    [
+        ("p", {"p": pa.float64()}, "p"),
+        ("p", {"p": pa.string()}, "p"),
+        ("t, e", {"e": DAY}, "e"),
+        ("t, e DESC", {}, "e"),
+    ],
+)
+def test_orders_that_tell_no_time(order: str, types: dict[str, pa.DataType], pointed_at: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        clocks(plan(order=order, distance="7 ROWS"), **types)
+    error = caught.value
+    assert error.code == "CORRELATION_ORDER" and error.span is not None and error.text is not None
+    assert error.text[error.span.start : error.span.end] == pointed_at
+
+
+def test_both_sides_have_one_type_of_time_and_of_keys() -> None:
+    with pytest.raises(QueryError, match="CORRELATION_ORDER"):
+        clocks(plan(order="t", archive_order="n"))
+    with pytest.raises(QueryError, match="CORRELATION_KEYS"):
+        clocks(plan(), k=pa.int64())
+
+
+@pytest.mark.parametrize(("order", "distance"), [("t", "7"), ("n", "INTERVAL '7' SECOND")])
+def test_the_distance_is_of_the_kind_of_the_order(order: str, distance: str) -> None:
+    with pytest.raises(QueryError, match="RECENT_DISTANCE") as caught:
+        clocks(plan(order=order, distance=distance))
+    assert caught.value.span is not None

@@ -1,0 +1,109 @@
+"""What is read back of an archive: by key, by time, and as many rows before as are asked for; clocks of every type."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.predicates.types import Settings
+from ostinato.query.expressions import Column
+from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes
+from ostinato.runtimes.spark.correlation_clock import as_constant, as_number, is_later
+from ostinato.runtimes.spark.correlation_wanted import Wanted, WantedSchema
+from ostinato.runtimes.spark.correlation_worker_reads import WorkerReads
+
+KEYS = ("first key", "k")
+TIMES = {"a": (1, 4, 4, 7, 9), "b": (2, 8), "c": (5,)}
+ROWS = [("x", key, at, f"{key}{at}") for key, times in TIMES.items() for at in times]
+
+
+def columns(**kinds: s.DataType) -> s.StructType:
+    return s.StructType([s.StructField(name, kind) for name, kind in kinds.items()])
+
+
+TEXT, NUMBER = s.StringType(), s.LongType()
+COLUMNS = columns(**{"first key": TEXT}, k=TEXT, t=NUMBER, v=TEXT)
+WANTED_COLUMNS = columns(__ost_wanted0=TEXT, __ost_wanted1=TEXT, from_us=NUMBER, to_us=NUMBER, rows_before=NUMBER)
+
+
+def wanted(*rows: tuple[str, int, int, int]) -> Wanted:
+    fields = [(field.name, pa.int64() if field.dataType == s.LongType() else pa.string()) for field in WANTED_COLUMNS]
+    schema = pa.schema(fields)
+    table = pa.Table.from_pylist([dict(zip(schema.names, ("x", *row), strict=True)) for row in rows], schema=schema)
+    return Wanted(table, frozenset([0]), WantedSchema(WANTED_COLUMNS, schema))
+
+
+CASES: dict[str, tuple[list[tuple[str, int, int, int]], list[str]]] = {
+    "a range, half open": ([("a", 4, 9, 0)], ["a4", "a4", "a7"]),
+    "keys apart": ([("a", 7, 8, 0), ("b", 1, 8, 0)], ["a7", "b2"]),
+    "rows before": ([("a", 7, 9, 1)], ["a4", "a4", "a7"]),
+    "further back than the ranges": ([("a", 9, 10, 4), ("b", 8, 9, 1)], ["a1", "a4", "a4", "a7", "a9", "b2", "b8"]),
+    "fewer than wanted": ([("c", 5, 6, 3)], ["c5"]),
+    "a key that isn't there": ([("z", 1, 9, 1), ("b", 8, 9, 1)], ["b2", "b8"]),
+    "rows only": ([("a", 9, 9, 2)], ["a4", "a4", "a7"]),
+    "since ever": ([("a", -(1 << 63), 2, 1)], ["a1"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_wanted_is_read(streaming: SparkSession, case: str) -> None:
+    asked, expected = CASES[case]
+    rows = streaming.createDataFrame(ROWS, COLUMNS)
+    found = ArchiveTimes(KEYS, "t", s.LongType()).wanted(rows, wanted(*asked))
+    assert sorted(row.v for row in found.collect()) == expected
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_workers_read_that_and_perhaps_older_rows(folder: tuple[str, pa.Schema], case: str) -> None:
+    asked, expected = CASES[case]
+    path, stored = folder
+    shipped = {name: Column(name) for name in COLUMNS.names}
+    schema = pa.schema([stored.field(name) for name in shipped])
+    reads = WorkerReads(path, 1, stored, KEYS, shipped, schema, Settings())
+    found = reads.read(0, wanted(*asked).rows).column("v").to_pylist()
+    assert set(expected) <= set(found)
+    ends = {key: to for key, _, to, _ in asked}
+    assert all(int(value[1:]) < ends[value[0]] for value in found)
+
+
+@pytest.fixture(scope="module")
+def folder(streaming: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, pa.Schema]:
+    """Two batches, of which only the first is to be read."""
+    path = str(Path(tmp_path_factory.mktemp("archive")))
+    archive = ArchiveFolder(path, COLUMNS, "t")
+    rows = streaming.createDataFrame(ROWS, COLUMNS)
+    for batch in (0, 1):
+        archive.write(rows, batch, F.lit(0), KEYS)
+    kinds = {"bigint": pa.int64(), "int": pa.int32(), "string": pa.string()}
+    return path, pa.schema([(field.name, kinds[field.dataType.simpleString()]) for field in archive.stored.fields])
+
+
+MOMENTS: list[tuple[s.DataType, Any, int, Any]] = [
+    (s.TimestampType(), datetime(2024, 5, 1, 12), 1_714_564_800_000_000, datetime(2024, 5, 1, 12, 0, 0, 1)),
+    (s.TimestampNTZType(), datetime(1960, 5, 1, 12), -305_121_600_000_000, datetime(1960, 5, 1, 12, 0, 0, 1)),
+    (s.DateType(), date(2024, 5, 1), 1_714_521_600_000_000, date(2024, 5, 2)),
+    (s.IntegerType(), -7, -7, -6),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "number", "later"), MOMENTS)
+def test_times_are_numbers_and_back(
+    streaming: SparkSession, kind: s.DataType, value: Any, number: int, later: Any
+) -> None:
+    t = streaming.createDataFrame([(value,), (later,), (None,)], s.StructType([s.StructField("t", kind)]))
+    rows = t.selectExpr(
+        f"{as_number('t', kind)} AS n",
+        f"t <= {as_constant(number, kind)} AS up_to",
+        f"coalesce({is_later('t', number, kind)}, false) AS later",
+        f"{is_later('t', None, kind)} AS is_time",
+    ).collect()
+    assert rows[0][:] == (number, True, False, True)
+    assert rows[1][1:] == (False, True, True)
+    assert rows[2][2:] == (False, False)

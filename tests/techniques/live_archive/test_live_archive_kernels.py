@@ -1,0 +1,83 @@
+"""Each kernel of the live archive that isn't tested elsewhere, compiled and as plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostinato.kernel_cache import interpreted
+from ostinato.techniques.live_archive import contained, found, ordering, sides
+from ostinato.techniques.live_archive.found import LiveMatches
+from ostinato.techniques.live_archive.ordering import ResultTimes
+from ostinato.techniques.live_archive.sides import Ints, Times
+
+pytestmark = pytest.mark.kernel
+Kernel = Callable[..., Any]
+
+
+def ints(*values: int) -> Ints:
+    return np.array(values, np.int64)
+
+
+def both(kernel: Kernel) -> list[Kernel]:
+    return [kernel, interpreted(kernel)]
+
+
+@pytest.mark.parametrize("kernel", both(sides._first_at_least))
+def test_first_at_least(kernel: Kernel) -> None:
+    rng = np.random.default_rng(7)
+    values = np.concatenate([np.sort(rng.integers(0, 9, 6)), np.sort(rng.integers(0, 9, 4))])
+    part_at, part, limit = ints(0, 6, 6, 10), rng.integers(0, 3, 50), rng.integers(-1, 11, 50)
+    places = np.empty(50, np.int64)
+    kernel(part_at, values, part, limit, places)
+    for i in range(50):
+        own = values[part_at[part[i]] : part_at[part[i] + 1]]
+        assert places[i] == part_at[part[i]] + np.searchsorted(own, limit[i])
+
+
+@pytest.mark.parametrize("kernel", both(found._latest_ends))
+def test_latest_ends(kernel: Kernel) -> None:
+    latest = np.empty(3, np.int64)
+    kernel(ints(5, 9, 3, 4), ints(0, 2, 3), ints(3, 2, 1), latest)
+    assert latest.tolist() == [9, 4, 4]
+
+
+@pytest.mark.parametrize("kernel", both(found._order_by_group))
+def test_order_by_group(kernel: Kernel) -> None:
+    group = np.random.default_rng(7).integers(0, 5, 40)
+    order = np.empty(40, np.int64)
+    kernel(group, np.zeros(6, np.int64), order)
+    assert order.tolist() == np.argsort(group, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("kernel", both(ordering._merge))
+def test_results_are_merged_in_order(kernel: Kernel) -> None:
+    rng = np.random.default_rng(7)
+
+    def results(count: int) -> ResultTimes:
+        columns = rng.integers(0, 4, (3, count))
+        return ResultTimes(*columns[:, np.lexsort(columns[::-1])])
+
+    for counts in ((0, 3), (3, 0), (20, 30)):
+        one, other = (results(count) for count in counts)
+        order = np.empty(sum(counts), np.int64)
+        kernel(one, other, order)
+        rows = list(zip(*(np.concatenate(pair) for pair in zip(one, other, strict=True)), strict=True))
+        assert [rows[place] for place in order] == sorted(rows)
+
+
+@pytest.mark.parametrize("kernel", both(contained._fill))
+@pytest.mark.parametrize(("by_rows", "size"), [(False, 5), (True, 2)])
+def test_the_past_of_a_live_match_holds_what_has_ended(kernel: Kernel, by_rows: bool, size: int) -> None:
+    # Rows 0 to 4 start at 0, 2, 4, 5, 6; row 1 lasts until 20 and isn't over at 8.
+    times = Times(ints(0, 5), ints(0, 2, 4, 5, 6), ints(1, 20, 4, 7, 6))
+    live = LiveMatches(ints(0), ints(7), ints(8), ints(0), ints(0))
+    count, first, place = ints(0), ints(0), ints(0)
+    kernel(times, live, by_rows, size, 1, count, first, place, ints(), ints())
+    rows = np.empty(int(count[0]), np.int64)
+    kernel(times, live, by_rows, size, 1, count, first, place, ints(0, int(count[0])), rows)
+    expected = ([2, 3, 4], 1, 1) if by_rows else ([0, 2, 3, 4], 1, 0)
+    assert (rows.tolist(), int(first[0]), int(place[0])) == expected

@@ -1,0 +1,108 @@
+"""What may still come decides which results are given, which rows stay, and what has to be read back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.query.correlation import Region
+from ostinato.techniques.live_archive.buffer import NOTHING_MISSING, Missing, rows_to_keep
+from ostinato.techniques.live_archive.found import Growths
+from ostinato.techniques.live_archive.ordering import Future, first_possible_start, future_of
+from ostinato.techniques.live_archive.sides import Ints, Times, covered, first_longer, runs_of
+
+SEVEN = Region("time", 7)
+NOTHING_MISSED = Missing(np.array([NOTHING_MISSING]), np.array([NOTHING_MISSING]))
+
+
+def minutes(count: int) -> Times:
+    """One key with a row a minute."""
+    rows = np.arange(count)
+    return Times(np.array([0, count]), rows, rows)
+
+
+def ints(*values: int) -> Ints:
+    return np.array(values, np.int64)
+
+
+def growth(place: int, end: int) -> Growths:
+    """One archive match of a table with a row a minute."""
+    return Growths(ints(0), ints(place), ints(place), ints(end), ints(-1), ints(0))
+
+
+def known_at(now: int) -> tuple[Times, Future]:
+    """Table 1 of the paper at a moment."""
+    times = minutes(now + 1)
+    return times, future_of(times, ints(0), SEVEN, ints(now + 1))
+
+
+def test_a_result_waits_while_an_earlier_start_may_get_another() -> None:
+    # Table 1: (2, 4) can still get a live match at 7, so (4, 7) waits; at 9 the match from 2 is out of reach.
+    both = growth(2, 4).merged(growth(4, 6))
+    for now, first in ((7, 2), (9, 4)):
+        times, future = known_at(now)
+        found = first_possible_start(times, future, ints(6), ints(), both, SEVEN, now)
+        assert found.tolist() == [first]
+
+
+def test_starts_that_are_not_searched_or_open_may_get_a_match() -> None:
+    times, future = known_at(9)
+    nothing = Growths.none()
+    assert first_possible_start(times, future, ints(8), ints(), nothing, SEVEN, 9).tolist() == [8]
+    assert first_possible_start(times, future, ints(8), ints(5), nothing, SEVEN, 9).tolist() == [5]
+    assert first_possible_start(times, future, ints(10), ints(), nothing, SEVEN, 9).tolist() == [10]
+    assert first_possible_start(times, future, ints(8), ints(1), nothing, SEVEN, 9).tolist() == [8]  # out of reach
+
+
+def test_regions_by_rows_count_places() -> None:
+    times = minutes(10)
+    future = future_of(times, ints(100), Region("rows", 4), ints(10))
+    assert (future.row.tolist(), future.place.tolist()) == ([6], [106])
+    wide = future_of(times, ints(100), Region("rows", 12), ints(10))
+    assert (wide.row.tolist(), wide.place.tolist(), wide.begins_at_hand.tolist()) == ([0], [98], [False])
+
+
+def test_with_the_cache_rows_behind_the_last_searched_start_stay() -> None:
+    # Table 3 at 02:07: the match from 02:04 is cached, the buffer begins one row behind its start.
+    times, future = known_at(7)
+    kept = rows_to_keep(times, future, ints(5), ints(), 0, None, NOTHING_MISSED)
+    assert kept.first.tolist() == [5]
+
+
+def test_without_the_cache_the_whole_region_stays_and_the_rows_before_it_that_are_read() -> None:
+    times, future = known_at(9)
+    assert rows_to_keep(times, future, ints(0), ints(), 0, None, NOTHING_MISSED).first.tolist() == [3]
+    assert rows_to_keep(times, future, ints(0), ints(), 2, None, NOTHING_MISSED).first.tolist() == [1]
+
+
+def test_open_starts_keep_their_rows() -> None:
+    times, future = known_at(9)
+    assert rows_to_keep(times, future, ints(8), ints(4), 0, None, NOTHING_MISSED).first.tolist() == [4]
+
+
+def test_a_full_buffer_drops_the_oldest_rows_and_says_what_is_missing() -> None:
+    times, future = known_at(9)
+    kept = rows_to_keep(times, future, ints(0), ints(), 0, 4, NOTHING_MISSED)
+    assert kept.first.tolist() == [6]
+    assert kept.missing == (3, 6)
+    later = future_of(minutes(20), ints(0), SEVEN, ints(20))  # nothing that is missing can be reached any more
+    kept = rows_to_keep(minutes(20), later, ints(0), ints(), 0, None, kept.missing)
+    assert not kept.missing.is_some.any()
+
+
+def test_rows_of_one_time_go_together() -> None:
+    times = Times(ints(0, 6), ints(0, 1, 5, 5, 5, 6), ints(0, 1, 5, 5, 5, 6))
+    future = future_of(times, ints(0), SEVEN, ints(7))
+    kept = rows_to_keep(times, future, ints(0), ints(), 0, 2, NOTHING_MISSED)
+    assert kept.first.tolist() == [2]
+
+
+def test_rows_that_last_longer_than_is_known() -> None:
+    times = Times(ints(0, 3, 4), ints(0, 1, 2, 0), ints(1, 9, 3, 2))
+    assert first_longer(times, 3).tolist() == [1, 4]
+    assert times.keys_with_late_ends().tolist() == [True, False]
+
+
+def test_ranges_and_marks() -> None:
+    marked = covered(6, ints(0, 1, 4), ints(2, 3, 4))
+    assert marked.tolist() == [True, True, True, False, False, False]
+    assert [part.tolist() for part in runs_of(marked, ints(0, 2, 2, 6))] == [[0, 2], [2, 3]]
