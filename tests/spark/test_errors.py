@@ -239,3 +239,12 @@ def test_an_error_in_one_key_fails_the_whole_query_not_only_its_rows(events: Dat
         ours = run_time_error(events.transform(matched).groupBy().sum("n"))
         assert ours.code == "SKIP_TARGET_MISSING"
         assert "k = 2" in ours.message
+
+
+@pytest.mark.parametrize("compiled", ["true", "false"])
+def test_conditions_around_the_clause_do_not_drop_an_error(spark: SparkSession, compiled: str) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.codegen.wholeStage", compiled)
+    clause = "ORDER BY id MEASURES LAST(A.id) AS n AFTER MATCH SKIP TO B PATTERN (A B?) DEFINE B AS FALSE"
+    matched = session.range(3).transform(ost.match_recognize(clause))
+    assert run_time_error(matched.where("n > 1")).code == "SKIP_TARGET_MISSING"

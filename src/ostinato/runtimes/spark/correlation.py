@@ -20,7 +20,6 @@ from ostinato.errors import QueryError
 from ostinato.language.correlation import CorrelationText, correlation_of
 from ostinato.language.render import quote, render_expression
 from ostinato.planning.correlation_plan import Clock, clocks_of, plan_correlation
-from ostinato.planning.plan import ERROR
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START, Correlation
@@ -30,21 +29,12 @@ from ostinato.runtimes.spark.clause import Options
 from ostinato.runtimes.spark.correlation_columns import PairColumns, Travelling
 from ostinato.runtimes.spark.correlation_sql import ARCHIVE, LIVE
 from ostinato.runtimes.spark.correlation_tasks import CorrelateKeys
-from ostinato.runtimes.spark.query import SparkQuery, refusal, session_settings
+from ostinato.runtimes.spark.query import RAISES, SparkQuery, refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import condition_bits
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions, CorrelationTask, SideTask
-
-
-_RAISED = f"raise_error(concat({ERROR}, repeat(uuid(), 0)))"
-RAISES_FIRST = f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST({_RAISED} AS BOOLEAN) END"
-"""The condition that all rows fulfil, except one that carries an error: that one is raised.
-
-A row with an error is NULL otherwise, and the text's own conditions would drop it. What isn't deterministic stays apart
-from them, and below.
-"""
 
 
 class SparkCorrelation:
@@ -106,7 +96,7 @@ class SparkCorrelation:
         schema = self.pairs.schema_with_error
         options = replace(options, recent_rows=None)  # all rows are at hand: there is nothing to read back
         task = CorrelateKeys(self.task(), options, self.travelling.arriving, self.live.arrow_schema(schema))
-        return self.measured(self.travelling.by_key().mapInArrow(task, schema).where(RAISES_FIRST))
+        return self.measured(self.travelling.by_key().mapInArrow(task, schema).where(RAISES))
 
     # --- after matching ---
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ostinato.language.render import quote
-from ostinato.runtimes.spark.correlation import RAISES_FIRST, SparkCorrelation
+from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes, Source, read_source
 from ostinato.runtimes.spark.correlation_buckets import AdvanceBuckets
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint, Kept
@@ -32,6 +32,7 @@ from ostinato.runtimes.spark.correlation_packing import (
 )
 from ostinato.runtimes.spark.correlation_wanted import Wanted, read_wanted, wanted_schema
 from ostinato.runtimes.spark.correlation_worker_reads import WorkerReads, worker_reads
+from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_packing import BUCKET, UnpackResults
 
 
@@ -119,7 +120,7 @@ class CorrelationBatch:
             reader=self._reader(),
             finished=self.finished,
         )
-        return reduce(DataFrame.unionAll, sent).repartition(BUCKET).mapInArrow(step, STEPPED).where(RAISES_FIRST)
+        return reduce(DataFrame.unionAll, sent).repartition(BUCKET).mapInArrow(step, STEPPED).where(RAISES)
 
     def _keep(self, stepped: DataFrame, slot: int) -> Kept:
         return self.checkpoint.keep(stepped, slot, self.batch_id, self.watermark, self.definition.to_json())

@@ -24,8 +24,13 @@ from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 from ostinato.runtimes.spark.types import arrow_type, spark_type
 
-RAISES = f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST(raise_error({ERROR}) AS BOOLEAN) END"
-"""The condition that all rows fulfil, except one that carries an error: that one is raised."""
+_RAISED = f"raise_error(concat({ERROR}, repeat(uuid(), 0)))"
+RAISES = f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST({_RAISED} AS BOOLEAN) END"
+"""The condition that all rows fulfil, except one that carries an error: that one is raised.
+
+A row with an error is NULL otherwise, so conditions of the query around it would drop it. Spark never mixes them with
+one that isn't deterministic, hence the uuid.
+"""
 _ROW = f"{PREFIX}row"
 """A column to ship where a query needs none: rows still have to be counted."""
 
