@@ -30,7 +30,7 @@ def next_share(share: float, measured: Measured) -> float:
 
 
 def random_state(sketch: Sketch, share: float, bounded: Bools) -> Selection:
-    """Every partial match by its own tag."""
+    """One draw for a first event and all that grows out of it: a draw at each step would leave hardly any match."""
     kept = np.full((int(sketch.class_at[-1]), sketch.ages), share)
     return _whole_or_not(sketch, np.full(sketch.shape.patterns, BUCKETS * (1.0 - share)), kept, bounded)
 

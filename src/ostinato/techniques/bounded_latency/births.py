@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import inline_kernel
-from ostinato.predicates.kernel_arithmetic import real_less
+from ostinato.techniques.bounded_latency.register_reads import is_like_last, remember
 from ostinato.techniques.bounded_latency.run_checks import feature_value
 from ostinato.techniques.bounded_latency.store import (
-    CLASS,
     FIRST,
     LENGTH,
     LIMIT,
@@ -101,17 +100,20 @@ def class_of(pm, node, features, nulls, buckets):  # type: ignore[no-untyped-def
     first = buckets.feature_at[node]
     for i in range(buckets.feature_at[node + 1] - first):
         begin, end = buckets.edge_at[first + i], buckets.edge_at[first + i + 1]
-        low, high = begin, end
+        low, size = begin, end - begin
+        value = features[pm, i]
         if nulls[pm] >> i & 1:
             low = end + 1
+        elif value != value:  # NaN is the greatest
+            low = end
         else:
-            value = features[pm, i]
-            while low < high:
-                middle = (low + high) // 2
-                if real_less(value, buckets.edges[middle]):
-                    high = middle
-                else:
-                    low = middle + 1
+            # Steps of fixed sizes, without a branch: which way to go can't be foretold.
+            while size > 1:
+                half = size >> 1
+                low += half * np.int64(buckets.edges[low + half - 1] <= value)
+                size -= half
+            if size == 1:
+                low += np.int64(buckets.edges[low] <= value)
         number = number * (end - begin + 2) + (low - begin)
     return buckets.class_at[node] + number
 
@@ -129,35 +131,41 @@ def sample(pm, node, serial, features, nulls, buckets, samples):  # type: ignore
 
 
 @inline_kernel
-def log_birth(pm, of_class, links, births):  # type: ignore[no-untyped-def]
-    logged = births[0, 0]
-    if logged < len(births) - 1:
-        births[logged + 1, 0], births[logged + 1, 1] = links[pm, CLASS], of_class
-        births[0, 0] = logged + 1
+def count_birth(source, target, of_parent, of_child, buckets, births):  # type: ignore[no-untyped-def]
+    width = buckets.class_at[target + 1] - buckets.class_at[target]
+    births[buckets.chain_at[source, target] + of_parent * width + of_child] += 1
 
 
 # --- run conditions ---------------------------------------------------------------------------------------------------
 
 
 @inline_kernel
-def nothing_carried(new, node, row, store, checks):  # type: ignore[no-untyped-def]
-    return 0
+def class_of_plain(new, node, row, store, buckets, checks):  # type: ignore[no-untyped-def]
+    return buckets.class_at[node]
 
 
 @inline_kernel
-def carry_run(new, node, row, store, checks):  # type: ignore[no-untyped-def]
-    """Features of a new partial match, and the registers that it keeps, from the work."""
+def class_by_features(new, node, row, store, buckets, checks):  # type: ignore[no-untyped-def]
+    """The class of a new partial match; its features, and the registers that it keeps, are taken from the work."""
     work = checks.work
     for i in range(store.registers.shape[1]):
         store.registers[new, i] = work.registers[1, i]
     for i in range(store.whole.shape[1]):
         store.whole[new, i], store.real[new, i] = work.whole[1, i], work.real[1, i]
-    first = checks.feature_at[node]
-    nulls = 0
-    for i in range(checks.feature_at[node + 1] - first):
+    first, nulls = checks.feature_at[node], 0
+    count = checks.feature_at[node + 1] - first
+    if count > 0 and is_like_last(node, row, work.registers, checks.reads, checks.last):
+        for i in range(count):
+            store.features[new, i] = checks.last.features[node, i]
+        store.nulls[new] = checks.last.nulls[node]
+        return checks.last.of_class[node]
+    for i in range(count):
         is_there, value = feature_value(checks.feature[first + i], row, checks)
         store.features[new, i] = value
         if not is_there:
             nulls |= 1 << i
     store.nulls[new] = nulls
-    return 0
+    of_class = class_of(new, node, store.features, store.nulls, buckets)
+    if count > 0:
+        remember(new, node, row, of_class, work.registers, store, checks.reads, checks.last)
+    return of_class

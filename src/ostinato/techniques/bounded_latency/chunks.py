@@ -1,7 +1,8 @@
 """One call of a bounded engine: its rows taken chunk by chunk, with the keeper asked in between.
 
 Chunks are cut by rows of the stream. With a virtual clock deciding costs nothing, and the keeper is asked after every
-chunk of a fixed part of the window. With a real one chunks grow until what deciding costs is small beside matching.
+chunk of a fixed part of the window. With a real one chunks grow until what they cost themselves is small beside
+matching; and what deciding may cost is saved up over several of them.
 """
 
 from __future__ import annotations
@@ -20,13 +21,24 @@ from ostinato.techniques.bounded_latency.plan_events import PlanEvents
 from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, recall, with_period
 from ostinato.techniques.bounded_latency.store import SPARE, USED
 
-SHORTEST, LONGEST = 32, 4096
+SHORTEST, LONGEST = 32, 1 << 16
 """Rows of a chunk."""
 CHUNKS_A_WINDOW = 8
+GROWTH = 4
+"""With a real clock: which part of all rows before a chunk it has, at most. At the start there is most to learn."""
+MOST_FOR_CHUNKS, MOST_FOR_CALLS = 0.02, 0.1
+"""Time for beginning and ending chunks, by the time of matching; and for calling the kernel, at the start too."""
+LESSON_WINDOWS, LESSON_NS = 3.0, 10_000_000
+"""Before anything is dropped so many windows are looked at, or so long: where much is dropped little is learnt, and to
+see it all for some windows costs no more than a few decisions do. Not where memory is bounded."""
 MOST_OVERHEAD = 0.04
-"""Time for deciding, by the time of matching."""
-HEAD_START_NS = 50_000_000
-"""And so much more at the start, when there is most to learn."""
+"""Time for learning and choosing, by the time that matching may take; twice that while a bound is missed."""
+MOST_ROOM = 16.0
+"""Times the time taken: however far below its bound a stream is, no more is spent on deciding than if it took that."""
+HEAD_START_NS, HEAD_STARTS = 30_000_000, 3
+"""And so much more at the start, whenever one in so many rows is new."""
+MOST_DEBT_NS = 1_000_000
+"""What was spent beyond that is made up for, up to so much; what is more is forgotten, or nothing would be decided."""
 Reals = NDArray[np.float64]
 
 
@@ -62,10 +74,19 @@ class BoundedCall:
         patterns = keeper.shape.patterns
         self.tally = Tally(np.zeros(patterns), np.zeros(patterns), period_counts=[np.zeros(patterns)] * 3)
         self.admitted = np.ones(self.end, np.bool_) if keeper.policy.input_part else None
-        self.learning_ns = self.choosing_ns = 0
+        self.learning_ns = self.choosing_ns = self.closing_ns = 0
+        self.saved_ns = 0.0
+        """For deciding."""
+        self.pace_ns = 1.0
+        """What a row may take; more than the bound where it took more."""
         keeper.meter.restart()
         if keeper.accounts is None:
             keeper.accounts = new_accounts(run.ledger)
+        run.advance(self.at, keeper.orders, self.admitted)  # compiles, where that is still to be done
+        began = clock.now_ns()
+        run.advance(self.at, keeper.orders, self.admitted)
+        self.call_ns = clock.spent_ns(began, Work(0, 0, 0))
+        """What calling the kernel takes, on top of what the rows do."""
 
     def take_all(self, finished: bool) -> None:
         while self.at < self.end:
@@ -81,7 +102,7 @@ class BoundedCall:
         """At the end of the stream: what the last chunk began, and what was dropped since it was last priced."""
         assert self.keeper.accounts is not None
         if self.keeper.chunk.rows:
-            self.keeper.close_chunk(self.run.ledger)
+            self.keeper.close_chunk()
         if self.keeper.accounts.rows:
             self._learn()
             self.tally.add_lost(self.keeper.price_losses())
@@ -97,7 +118,7 @@ class BoundedCall:
         work = Work(rows, *(now - then for now, then in zip(after, before, strict=True)))
         spent = self.clock.spent_ns(began, work)
         self.tally.matching_ns += spent
-        keeper.took(work, spent, ledger.step_work - steps)
+        keeper.took(work, spent, self.call_ns, ledger.step_work - steps)
         self.at = until
 
     def _admit(self, until: int) -> None:
@@ -112,34 +133,54 @@ class BoundedCall:
         """Learns and chooses, as far as there is time for it; an overload that begins is always answered."""
         keeper = self.keeper
         began = self.clock.now_ns()
-        keeper.close_chunk(self.run.ledger)
-        spare = MOST_OVERHEAD * self.tally.matching_ns - self.tally.deciding_ns
-        urgent = keeper.overload_begins
-        if urgent or spare >= self.learning_ns or self._has_head_start(spare):
+        spent_ns, rows = keeper.chunk.spent_ns, keeper.chunk.rows
+        keeper.close_chunk()
+        closed = self.clock.now_ns()
+        self.closing_ns = closed - began
+        room = keeper.meter.headroom
+        allowed_ns = spent_ns * min(max(room, 1.0), MOST_ROOM)
+        self.pace_ns = max(allowed_ns / max(rows, 1), 1.0)
+        self.saved_ns += MOST_OVERHEAD * (2.0 if room < 1.0 else 1.0) * allowed_ns
+        looks_on = self._looks_on
+        urgent = keeper.overload_begins and not looks_on
+        if urgent or self.saved_ns >= self.learning_ns + self.choosing_ns or self._has_head_start():
             self._learn()
-            learnt = self.clock.now_ns()
-            self.learning_ns, spare = learnt - began, spare - (learnt - began)
+            took_ns = self.clock.now_ns() - closed
+            self.saved_ns -= took_ns
+            # Now and then classes are learnt, too: that isn't what the next lesson will take.
+            self.learning_ns = min(took_ns, 2 * self.learning_ns) if self.learning_ns else took_ns
             urgent = True  # what was learnt is to be used
-        if keeper.has_bounds and (urgent or spare >= self.choosing_ns):
+        if keeper.has_bounds and not looks_on and (urgent or self.saved_ns >= self.choosing_ns):
             chosen = self.clock.now_ns()
             keeper.choose(self._memory(), self._batch_ns())
             self.choosing_ns = self.clock.now_ns() - chosen
+            self.saved_ns -= self.choosing_ns
+        self.saved_ns = max(self.saved_ns, -MOST_DEBT_NS)
         keeper.next_chunk(self._chunk_rows())
         self.tally.deciding_ns += self.clock.now_ns() - began
 
-    def _has_head_start(self, spare: float) -> bool:
+    def _has_head_start(self) -> bool:
         """Beyond its share of the time, learning may go on whenever a quarter more has been seen than before."""
         assert self.keeper.accounts is not None
-        seen = self.keeper.rows_seen
-        return spare + HEAD_START_NS >= self.learning_ns and 5 * self.keeper.accounts.rows >= seen
+        may_spend = HEAD_START_NS + MOST_OVERHEAD * self.tally.matching_ns
+        is_early = self.tally.deciding_ns + self.learning_ns < may_spend
+        return is_early and HEAD_STARTS * self.keeper.accounts.rows >= self.keeper.rows_seen
+
+    @property
+    def _looks_on(self) -> bool:
+        """Whether it is too early to drop anything. With a clock that deciding costs nothing by it never is."""
+        keeper = self.keeper
+        is_early = keeper.rows_seen < LESSON_WINDOWS * keeper.window_rows and self.tally.matching_ns < LESSON_NS
+        return is_early and self.closing_ns > 0 and keeper.bounds.memory_bytes is None and keeper.orders is None
 
     def _chunk_rows(self) -> int:
-        """A part of the window; longer while choosing alone takes more than its share of the time."""
+        """A part of the window; longer where chunks themselves would take more than their share of the time."""
         rows = self.keeper.window_rows / CHUNKS_A_WINDOW
-        taken = self.at - self.events.first_new
-        if self.choosing_ns and taken:
-            pace_ns = self.tally.matching_ns / taken
-            rows = max(rows, 2 * self.choosing_ns / MOST_OVERHEAD / max(pace_ns, 1.0))
+        if self.closing_ns:
+            pace_ns = self.pace_ns if self.keeper.orders is None else min(self.pace_ns, self.keeper.least_bound)
+            afforded = (self.closing_ns + self.call_ns) / MOST_FOR_CHUNKS / pace_ns
+            early = max(self.keeper.rows_seen / GROWTH, self.call_ns / MOST_FOR_CALLS / pace_ns)
+            rows = max(rows, min(afforded, early))
         return int(min(max(rows, SHORTEST), LONGEST))
 
     def _memory(self) -> float:

@@ -22,6 +22,7 @@ from ostinato.techniques.bounded_latency.chunks import BoundedCall
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.keeper_state import keeper_from_bytes, keeper_to_bytes
 from ostinato.techniques.bounded_latency.ledger import AGES
+from ostinato.techniques.bounded_latency.losses import lost_matches, nothing_given_up
 from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
 from ostinato.techniques.bounded_latency.matcher_state import MatcherState
 from ostinato.techniques.bounded_latency.materialise import PatternMatches
@@ -29,6 +30,8 @@ from ostinato.techniques.bounded_latency.plan_events import PlanEvents
 from ostinato.techniques.bounded_latency.plan_shape import shape_of
 from ostinato.techniques.bounded_latency.policies import policy_of
 from ostinato.techniques.bounded_latency.report import Report, unbounded_report
+from ostinato.techniques.bounded_latency.selection import select
+from ostinato.techniques.bounded_latency.worth import CostModel, estimate
 
 _LENGTHS = struct.Struct("<QQ")
 
@@ -70,10 +73,12 @@ class BoundedEngine:
         self.policy = policy_of(policy)
         self.clock = RealClock() if clock is None else clock
         self.shape = shape_of(plan)
-        counting, own_tags = self.bounds is not None, self.policy.own_tags
+        counting = self.bounds is not None
         self.matcher = SharedMatcher(
-            plan, conditions, materialise=materialise, ages=ages, own_tags=own_tags, counting=counting, limits=limits
+            plan, conditions, materialise=materialise, ages=ages, counting=counting, limits=limits
         )
+        if self.bounds is not None:
+            _compile_deciding(self._keeper(b""))
 
     def advance(self, events: PlanEvents, state: bytes | None = None, finished: bool = False) -> BoundedStep:
         """`events` begin with the rows that the call before needed. Raises what the matcher raises."""
@@ -106,6 +111,17 @@ class BoundedEngine:
         nodes = len(self.plan.nodes)
         features = tuple(map(len, self.conditions.features)) if self.conditions else (0,) * nodes
         return Keeper(self.shape, self.bounds, self.policy, features, self.matcher.ages)
+
+
+def _compile_deciding(keeper: Keeper) -> None:
+    """Where that is still to be done: it isn't to be taken for the time that a decision takes."""
+    sketch, patterns = keeper.sketch, keeper.shape.patterns
+    model = CostModel(np.ones(patterns), prices=keeper.tariff.prices())
+    found = estimate(sketch, model, np.zeros((keeper.shape.nodes, patterns)))
+    select(sketch, found, [], 0.0, keeper.cut)
+    given_up = nothing_given_up(keeper.kept.shape, patterns)
+    given_up.dropped[:] = 1.0
+    lost_matches(sketch, given_up)
 
 
 def _together(kept: MatcherState, learnt: bytes) -> bytes:

@@ -65,7 +65,8 @@ def condition_use(sketch: Sketch, happened: Reals) -> Reals:
     shape = sketch.shape
     found = estimate(sketch, CostModel(np.ones(shape.patterns)), np.zeros((shape.nodes, shape.patterns)))
     born = sketch.by_node(sketch.attempts.sum(axis=1))
-    worth = np.array([float(of_node.sum(axis=1).mean()) if of_node.size else 0.0 for of_node in found.worth])
+    total = np.diff(np.concatenate([[0.0], np.cumsum(found.worth)])[found.worth_at])
+    worth = total / (np.diff(sketch.class_at) * sketch.ages)
     use = np.zeros(len(happened))
     for target, condition in set(zip(shape.step_target.tolist(), shape.step_condition.tolist(), strict=True)):
         use[condition] += born[target] * worth[target]

@@ -7,7 +7,7 @@ often as `MOST_OVERHEAD` of the time of matching allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,32 +25,33 @@ from ostinato.techniques.bounded_latency.class_edges import (
 )
 from ostinato.techniques.bounded_latency.input_shedding import InputShedding, asked_conditions
 from ostinato.techniques.bounded_latency.latency import Calibration, LatencyMeter
-from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, Orders
-from ostinato.techniques.bounded_latency.limits import Control, Measured, costs, new_control, new_limits
+from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Orders
+from ostinato.techniques.bounded_latency.limits import Control, Measured, aim, costs, measured, new_control, new_limits
 from ostinato.techniques.bounded_latency.losses import GivenUp, lost_matches, nothing_given_up
 from ostinato.techniques.bounded_latency.matcher import MatcherRun
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Policy
-from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select
+from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select, to_explore
 from ostinato.techniques.bounded_latency.sketch import Sketch
-from ostinato.techniques.bounded_latency.tariff import Tariff
-from ostinato.techniques.bounded_latency.worth import PRIOR_VISITS, CostModel, Estimates, estimate
+from ostinato.techniques.bounded_latency.tariff import EVENT, Tariff
+from ostinato.techniques.bounded_latency.worth import CostModel, Estimates, estimate
+from ostinato.techniques.bounded_latency.worth_kernel import PRIOR_VISITS
 
 Reals = NDArray[np.float64]
-EXPLORE = 0.02
-"""Which part of what is kept goes to first events, drawn by tag, of which nothing is dropped."""
-LEAST_SPARE = 0.05
-"""However little may be kept, so much of it at least is reckoned with when that part is worked out."""
-RATES_FADE, CHAINS_FADE, LATENCY_FADE, CONTROL_FADE = 1.0, 32.0, 0.5, 1.0
-"""Half-lives, in windows."""
+RATES_FADE, CHAINS_FADE, LATENCY_FADE, CONTROL_FADE, CUT_MOVES = 1.0, 32.0, 0.5, 1.0, 0.125
+"""Half-lives, in windows; CUT_MOVES of the way from one cut to the next."""
+MOST_MOVED = 0.5
+"""Which part of that way is gone at once, at most: while parents are dropped, it isn't known what they would make."""
 LOOK_AFTER = 0.25
 """Windows between two looks at what is learnt less often."""
-TARIFF_FADE = 0.998
+TARIFF_FADE = 0.97
 """What remains of a chunk's prices with each further chunk."""
 LEAST_KNOWLEDGE = 0.9
 """What remains of chains from one lesson to the next, however many windows lie between."""
 AFTER_A_DRIFT = 0.05
 """What remains of the chains of a node whose values have moved."""
+SAME_WINDOW = 1.1
+"""By how much, at most, a window is taken to have changed from one lesson to the next while something is dropped."""
 WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
 
 
@@ -78,6 +79,8 @@ class Keeper:
     given_up: GivenUp = field(init=False)
     chosen_at: int = 0
     """The row at which the state was last chosen from."""
+    regrouped_at: int = 0
+    """The row at which classes last changed: what is known of them is new since then."""
     looked_at: int = 0
     """The row at which classes were last looked at, and what was dropped was priced."""
     window_rows: float = WINDOW_GUESS
@@ -111,7 +114,7 @@ class Keeper:
 
     @property
     def buckets(self) -> Buckets:
-        return buckets_of(self.learning.edges)
+        return buckets_of(self.learning.edges, self.shape.pairs)
 
     def _keep_all(self) -> None:
         self.cut = np.full(self.shape.patterns, KEEP_ALL)
@@ -124,35 +127,35 @@ class Keeper:
     def chunk_left(self) -> int:
         return self.chunk_rows - self.chunk.rows
 
-    def took(self, work: Work, spent_ns: int, step_work: NDArray[np.int64]) -> None:
-        """A part of the chunk was matched."""
-        self.chunk.add(work, spent_ns, step_work)
+    def took(self, work: Work, spent_ns: int, calling_ns: int, step_work: NDArray[np.int64]) -> None:
+        """A part of the chunk was matched; of the time, `calling_ns` went into calling the kernel."""
+        self.chunk.add(work, spent_ns, calling_ns, step_work)
         assert self.accounts is not None
         self.accounts.rows += work.events
 
     def next_chunk(self, rows: int) -> None:
         self.chunk, self.chunk_rows = ChunkSoFar(step_work=np.zeros(len(self.shape.step_source), np.int64)), rows
 
-    def close_chunk(self, ledger: Ledger) -> None:
-        """Its latency, by pattern, and its births."""
-        assert self.accounts is not None
-        self.accounts.drain(ledger)
+    def close_chunk(self) -> None:
+        """Its latency, by pattern."""
         rows, spent_ns, step_work = self.chunk.rows, self.chunk.spent_ns, self.chunk.step_work
         total = float(step_work.sum())
         part = step_work @ self.shape.step_patterns / total if total else np.ones(self.shape.patterns)
         latency = spent_ns / rows * part
         memory = LATENCY_FADE * self.window_rows
         self.meter.observe(latency, rows, memory)
+        if rows >= self.window_rows:
+            aim(self.control, latency, self.meter.bound_ns)
         moved = 1.0 - 0.5 ** (rows / memory) if self.rows_seen else 1.0
         self.total_ns += moved * (spent_ns / rows - self.total_ns)
-        queue_ns = self.shed_input.waiting_ns + spent_ns - rows * self._least_bound
+        queue_ns = self.shed_input.waiting_ns + spent_ns - rows * self.least_bound
         self.shed_input.waiting_ns = max(0.0, queue_ns)
         self.rows_seen += rows
-        self.tariff.observe(self.chunk.work, spent_ns, TARIFF_FADE)
+        self.tariff.observe(self.chunk.work, spent_ns - self.chunk.calling_ns, TARIFF_FADE)
         self._calibrate(latency, rows)
 
     @property
-    def _least_bound(self) -> float:
+    def least_bound(self) -> float:
         return float(np.nanmin(self.meter.bound_ns, initial=np.inf))
 
     @property
@@ -175,9 +178,8 @@ class Keeper:
         unknown = np.isnan(self.meter.bound_ns)
         if unknown.any():
             found = self.calibration.observe(latency, rows, self.rows_seen, self.window_rows)
-            self.meter.bound_ns = (
-                self.meter.bound_ns if found is None else np.where(unknown, found, self.meter.bound_ns)
-            )
+            if found is not None:
+                self.meter.bound_ns = np.where(unknown, found, self.meter.bound_ns)
 
     # --- when there is time for it ---
 
@@ -190,7 +192,7 @@ class Keeper:
         counted = self.accounts.counted(ledger)
         self.given_up.add(counted, self.kept)
         rates, chains = self._fade(rows, RATES_FADE), max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
-        self.sketch.observe(counted, self.accounts.births, rows, self.kept, rates, chains)
+        self.sketch.observe(counted, rows, self.kept, rates, chains)
         self._measure_window(counted.live, rows)
         self.accounts.looked(ledger)
         self.found = None
@@ -213,6 +215,8 @@ class Keeper:
         found = self.sketch.window_rows(live)
         if found is not None:
             share = min(1.0, rows / self.window_rows)
+            if self.orders is not None:  # what was dropped isn't there to be counted, so this is a guess
+                found = min(max(found, self.window_rows / SAME_WINDOW), self.window_rows * SAME_WINDOW)
             self.window_rows += share * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - self.window_rows)
 
     def _learn_classes(self, run: MatcherRun) -> None:
@@ -231,68 +235,63 @@ class Keeper:
             self.sketch = regrouped(self.sketch, buckets.class_at, changed, PRIOR_VISITS)
             run.rebucket(buckets)
             self.accounts = new_accounts(run.ledger)
-            self.found = None
+            self.found, self.regrouped_at = None, self.rows_seen
             self._keep_all()
             self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
 
     def choose(self, memory: float, batch_ns: float) -> None:
         """`memory`: bytes of all partial matches; `batch_ns`: what an event may take for the batch to be done in time,
         infinite where that isn't bounded."""
-        measured = self._measured(memory, batch_ns)
+        now = self._measured(memory, batch_ns)
         if self.policy.input_part:
-            self._choose_input(measured)
+            self._choose_input(now)
         if not self.policy.chooses:
-            self._draw_share(measured)
+            self._draw_share(now)
             self._take_on(random_state(self.sketch, self.share, self._bounded))
         elif self.policy.sheds_state:
-            self._choose_state(measured)
+            self._choose_state(now)
 
-    def _choose_state(self, measured: Measured) -> None:
+    def _choose_state(self, now: Measured) -> None:
         over = self.control.over[: self.shape.patterns] | self.control.over[self.shape.patterns :].any()
         at_stake = np.array(self.bounds.weights) * (over if over.any() else 1.0)
         policy, price = self.policy, price_of(node_cut(self.shape, self.cut))
-        model = CostModel(at_stake, self._alpha, self.tariff.prices(), policy.per_cost, policy.by_class, policy.by_age)
+        model = CostModel(
+            at_stake, self.bounds.memory_weight, self.tariff.prices(), policy.per_cost, policy.by_class, policy.by_age
+        )
         if self.found is None:
             self.found = estimate(self.sketch, model, price)
         found = self.found
         of_slots = costs(self.sketch, found, self.window_rows)
-        fade = self._fade(self.rows_seen - self.chosen_at, CONTROL_FADE)
-        self.chosen_at = self.rows_seen
-        limits = new_limits(self.control, of_slots, self.kept, measured, fade, self.bounds.selection_ratio)
+        if 0 < self.chosen_at < self.regrouped_at:  # what was measured is of classes that are no more
+            now = replace(now, value=np.where(self.control.over, np.nan, now.value))
+        since, self.chosen_at = self.rows_seen - self.chosen_at, self.rows_seen
+        fade, moved = self._fade(since, CONTROL_FADE), min(1.0 - self._fade(since, CUT_MOVES), MOST_MOVED)
+        ratio = policy.of_state(self.bounds.selection_ratio)
+        limits = new_limits(self.control, of_slots, self.kept, now, fade, ratio)
         if not limits:
             self._keep_all()
         elif policy.shared:
-            spare = min(limit.budget / max(float(limit.cost.sum()), 1e-9) for limit in limits)
-            self._take_on(select(self.sketch, found, limits, EXPLORE * min(max(spare, LEAST_SPARE), 1.0), self.cut))
+            self._take_on(select(self.sketch, found, limits, to_explore(limits), self.cut, moved))
         else:
             self._take_on(each_by_itself(self.sketch, model, price, limits, self._bounded))
 
     def _take_on(self, chosen: Selection) -> None:
         self.cut, self.kept, self.orders = chosen.cut, chosen.kept, chosen.orders
 
-    def _draw_share(self, measured: Measured) -> None:
+    def _draw_share(self, now: Measured) -> None:
         ratio = self.bounds.selection_ratio
-        self.share = next_share(self.share, measured) if ratio is None else ratio
+        self.share = next_share(self.share, now) if ratio is None else ratio
         self.control.over[:] = self.share < 1.0
 
-    def _choose_input(self, measured: Measured) -> None:
-        self._draw_share(measured)
+    def _choose_input(self, now: Measured) -> None:
+        self._draw_share(now)
         share = self.share**self.policy.input_part
-        if self.policy.queued and np.isfinite(self._least_bound):
-            share = self.shed_input.queue_share(self._least_bound, self.window_rows)
+        if self.policy.queued and np.isfinite(self.least_bound):
+            share = self.shed_input.queue_share(self.least_bound, self.window_rows)
         self.shed_input.choose(share, self.sketch, self.policy.by_utility)
-
-    @property
-    def _alpha(self) -> float:
-        """Theta of Section 5 counts what is bounded: work, memory, or both alike."""
-        by_time = self.bounds.batch_budget_ns is not None or any(b is not None for b in self.bounds.latency)
-        if self.bounds.memory_bytes is None:
-            return 0.0
-        return 0.5 if by_time else 1.0
 
     def _measured(self, memory: float, batch_ns: float) -> Measured:
         most = np.inf if self.bounds.memory_bytes is None else float(self.bounds.memory_bytes)
-        return Measured(
-            np.array([*self.meter.average_ns, memory, self.total_ns, np.nan]),
-            np.array([*self.meter.bound_ns, most, batch_ns, np.inf]),
-        )
+        value = np.array([*self.meter.average_ns, memory, self.total_ns, np.nan])
+        bound = np.array([*self.meter.bound_ns, most, batch_ns, np.inf])
+        return measured(value, bound, float(self.tariff.prices()[EVENT]) / max(self.total_ns, 1.0))

@@ -25,6 +25,7 @@ _KEEPER = (
     "share",
     "chunk_rows",
     "looked_at",
+    "regrouped_at",
     "chosen_at",
 )
 _SKETCH = (
@@ -43,8 +44,9 @@ _SKETCH = (
 )
 _METER = ("bound_ns", "average_ns")
 _GIVEN_UP = ("refused", "dropped", "kept")
-_CONTROL = ("over", "measured", "predicted")
-_CHUNK = ("rows", "spent_ns", "visits", "checks", "births", "step_work")
+_CONTROL = ("over", "measured", "predicted", "target")
+_CHUNK = ("rows", "spent_ns", "calling_ns", "visits", "checks", "births", "step_work")
+_ACCOUNTS = ("rows",)
 _TARIFF = ("squares", "products")
 _CALIBRATION = ("latency_sum", "events")
 _SHED_INPUT = ("use", "happened", "waiting_ns")
@@ -73,7 +75,8 @@ def keeper_to_bytes(keeper: Keeper) -> bytes:
     if keeper.orders is not None:
         values |= {f"orders.{name}": array for name, array in keeper.orders._asdict().items()}
     if keeper.accounts is not None:
-        values |= {"accounts.rows": keeper.accounts.rows, "accounts.births": keeper.accounts.births}
+        for name in _ACCOUNTS:
+            values[f"accounts.{name}"] = getattr(keeper.accounts, name)
         values |= {f"carried.{name}": array for name, array in keeper.accounts.carried._asdict().items()}
     return packed(values)
 
@@ -108,5 +111,5 @@ def keeper_from_bytes(data: bytes, shape: PlanShape, bounds: Bounds, policy: Pol
         keeper.orders = Orders(values["orders.masks"], values["orders.threshold"])
     if "accounts.rows" in values:
         carried = Ledger(*(values[f"carried.{name}"] for name in Ledger._fields))
-        keeper.accounts = Accounts(carried, zeroed(carried), values["accounts.rows"], values["accounts.births"])
+        keeper.accounts = Accounts(carried, zeroed(carried), *(values[f"accounts.{name}"] for name in _ACCOUNTS))
     return keeper

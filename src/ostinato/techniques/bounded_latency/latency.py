@@ -52,6 +52,13 @@ class LatencyMeter:
         self.bounded += np.where(np.isnan(self.bound_ns), 0, events)
         self.events += events
 
+    @property
+    def headroom(self) -> float:
+        """How many times as long an event might take in the pattern that is closest to its bound; 1 without a bound."""
+        room = self.bound_ns / np.maximum(self.average_ns, 1.0)
+        known = room[np.isfinite(room)]
+        return float(known.min()) if len(known) else 1.0
+
     def restart(self) -> None:
         """For the report of another call; what is moving moves on."""
         average = self.average_ns

@@ -12,6 +12,7 @@ for. The matcher applies that when it makes one and whenever it visits one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,6 @@ AGES = 8
 """Into how many parts a window is cut, unless the matcher is told otherwise."""
 TAG_RANGE = 1 << 32
 """Tags lie below it."""
-BIRTHS = 1 << 14
-"""So many births are logged for the keeper between two of its decisions."""
 
 
 class Ledger(NamedTuple):
@@ -45,9 +44,8 @@ class Ledger(NamedTuple):
     step_work: NDArray[np.int64]
     """[step] visits + checks: what each pattern's latency is made of (a pattern has the steps of its nodes)."""
     births: NDArray[np.int64]
-    """[BIRTHS + 1, 2] which classes come out of which: `births[0, 0]` entries have been written since the keeper set it
-    to 0; entry k, (class of the parent, class of the child), is in row k + 1. One for each partial match that was made
-    out of another or refused, as long as there is room."""
+    """[cell] which classes come out of which: partial matches that were made out of another or refused. The chain of a
+    node and a child, [class of the node, class of the child], lies as one block among those of all such pairs."""
 
 
 class Orders(NamedTuple):
@@ -56,8 +54,7 @@ class Orders(NamedTuple):
     A partial match with tag t (a pseudo-random number below 2^32) is kept for `masks[0, slot]` where t <
     `threshold[slot]`, for `masks[1, slot]` otherwise. Nothing dropped: all bits are set. The tag is a hash of the
     first event (its sequence, time and place), so all that grew out of one first event share it: what is kept in part
-    at one node is kept for the same first events at the next. With a matcher's `own_tags`, every partial match has a
-    tag of its own instead.
+    at one node is kept for the same first events at the next.
     """
 
     masks: NDArray[np.uint64]
@@ -72,6 +69,26 @@ class Buckets(NamedTuple):
     The class is `class_at[n]` + the mixed-radix number of its buckets, the first feature counting most."""
 
     class_at: NDArray[np.int64]
+    chain_at: NDArray[np.int64]
+    """[node, child] the birth of class c out of class p is counted in cell `chain_at + p * classes of the child + c` of
+    `Ledger.births`."""
+    cells: int
     feature_at: NDArray[np.int64]
     edge_at: NDArray[np.int64]
     edges: NDArray[np.float64]
+
+
+def chain_begins(class_at: NDArray[np.int64], pairs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """Where the chain of each (node, child) begins among all cells; behind the last, how many there are."""
+    sizes = np.diff(class_at)
+    return np.cumsum([0, *(int(sizes[node] * sizes[child]) for node, child in pairs)]).astype(np.int64)
+
+
+def chain_places(class_at: NDArray[np.int64], pairs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """`Buckets.chain_at`."""
+    nodes, begins = len(class_at) - 1, chain_begins(class_at, pairs)
+    places = np.zeros((nodes, nodes), np.int64)
+    for begin, (node, child) in zip(begins.tolist(), pairs, strict=False):
+        width = class_at[child + 1] - class_at[child]
+        places[node, child] = begin - class_at[node] * width - class_at[child]
+    return places

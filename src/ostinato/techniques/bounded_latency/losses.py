@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.kernel_cache import borrowing_kernel
 from ostinato.techniques.bounded_latency.ledger import Ledger
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.worth import CostModel, estimate
@@ -44,18 +45,29 @@ def lost_matches(sketch: Sketch, given_up: GivenUp) -> Reals:
     if not given_up.dropped.any():
         return np.zeros(patterns)
     everything = np.zeros((sketch.shape.nodes, patterns))
-    worth = estimate(sketch, CostModel(np.ones(patterns)), everything).worth
-    refused, partly = given_up.refused, given_up.kept < 1.0
+    found = estimate(sketch, CostModel(np.ones(patterns)), everything)
+    partly = given_up.kept < 1.0
     dropped_at = np.where(partly.any(axis=1), partly.argmax(axis=1), sketch.ages - 1)
     lost = np.zeros(patterns)
-    for node, of_node in enumerate(worth):
-        here, columns = sketch.of(node), np.flatnonzero(sketch.shape.reach[node])
-        if not len(columns) or not of_node.size:
-            continue
-        times = given_up.dropped[here][:, columns]
-        at_birth = np.minimum(refused[here].sum(axis=1)[:, None], times)
-        by_age = refused[here] / np.maximum(refused[here].sum(axis=1), 1.0)[:, None]
-        lost[columns] += (at_birth * np.einsum("ca,cpa->cp", by_age, of_node)).sum(axis=0)
-        later = of_node[np.arange(len(times)), :, dropped_at[here]]
-        lost[columns] += ((times - at_birth) * later).sum(axis=0)
+    _add_lost(
+        sketch.class_at, sketch.links, given_up.refused, given_up.dropped, dropped_at, found.worth, found.worth_at, lost
+    )
     return lost
+
+
+@borrowing_kernel
+def _add_lost(class_at, links, refused, dropped, dropped_at, worth, worth_at, lost):  # type: ignore[no-untyped-def]
+    ages = refused.shape[1]
+    for node in range(len(class_at) - 1):
+        columns = links.column_at[node + 1] - links.column_at[node]
+        for c in range(class_at[node], class_at[node + 1]):
+            born = 0.0
+            for age in range(ages):
+                born += refused[c, age]
+            for p in range(columns):
+                pattern = links.column[links.column_at[node] + p]
+                at = worth_at[node] + ((c - class_at[node]) * columns + p) * ages
+                at_birth = min(born, dropped[c, pattern])
+                for age in range(ages):
+                    lost[pattern] += at_birth * refused[c, age] / max(born, 1.0) * worth[at + age]
+                lost[pattern] += (dropped[c, pattern] - at_birth) * worth[at + dropped_at[c]]

@@ -17,12 +17,12 @@ import numpy as np
 
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.techniques.bounded_latency.births import (
-    carry_run,
+    class_by_features,
+    class_of_plain,
+    count_birth,
     fill_longer,
     fill_start,
-    log_birth,
     mask_of_new,
-    nothing_carried,
     pseudo_random,
 )
 from ostinato.techniques.bounded_latency.outcomes import (
@@ -90,10 +90,12 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
     source, target = plan.steps.source[step], plan.steps.target[step]
     label = plan.nodes.label[target]
     starts = source == ROOT
+    at = positions.sequence[row] * len(plan.nodes.label)
+    if not starts and lists.heads[at + source] < 0:
+        return FINISHED
     position = position_of(row, target, plan.extents.by_place, positions)
     gap_row = np.int64(row) if segment < 0 else np.int64(kin[segment, FIRST])
     gap_order = positions.order[gap_row]
-    at = positions.sequence[row] * len(plan.nodes.label)
     restricted, counting = kept_for.restricted[source], rules.counting
     asked = plan.steps.asked[step]
     has_one_way = plan.gaps.leave_at[source + 1] - plan.gaps.leave_at[source] == 1
@@ -166,7 +168,7 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
             if verdict == 1:
                 classify_new(new, target, row, plan, store, buckets, checks, samples, rules)  # noqa: F821
                 if counting and pm >= 0:
-                    log_birth(pm, links[new, CLASS], links, ledger.births)
+                    count_birth(source, target, links[pm, CLASS], links[new, CLASS], buckets, ledger.births)
                 if ends > 0:
                     verdict = complete(new, pm, segment, row, label, plan, store, ledger, found, checks, counting)  # noqa: F821
                 kept = keep(new, target, row, position, at + target, kept_for, plan, store, lists, ledger, rules)
@@ -259,16 +261,16 @@ class Asked(NamedTuple):
     step_holds: Callable[..., Any]
     guard_holds: Callable[..., Any]
     end_holds: Callable[..., Any]
-    carry: Callable[..., Any]
+    class_of_new: Callable[..., Any]
 
 
-NOTHING_ASKED = Asked(nothing_asked, nothing_asked, nothing_asked, nothing_carried)
-RUN_ASKED = Asked(step_checks_hold, checks_hold, checks_hold, carry_run)
+NOTHING_ASKED = Asked(nothing_asked, nothing_asked, nothing_asked, class_of_plain)
+RUN_ASKED = Asked(step_checks_hold, checks_hold, checks_hold, class_by_features)
 
 
 def build_matcher(name: str, asked: Asked, compiled: Callable[[Any], Any] = inline_kernel) -> Any:
     """The loop with these functions compiled into it; kept on disk under a name that must be unique."""
-    classify_new = compiled(_with_globals(classify_made, carry=asked.carry))
+    classify_new = compiled(_with_globals(classify_made, class_of_new=asked.class_of_new))
     complete = compiled(_with_globals(complete_matches, end_holds=asked.end_holds))
     obey_guards = compiled(_with_globals(obey_guards_of, guard_holds=asked.guard_holds))
     walk = compiled(

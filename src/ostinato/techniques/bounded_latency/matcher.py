@@ -17,7 +17,8 @@ from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency import match_kernel as k
 from ostinato.techniques.bounded_latency.births import SAMPLES, Samples
-from ostinato.techniques.bounded_latency.ledger import AGES, BIRTHS, Buckets, Ledger, Orders
+from ostinato.techniques.bounded_latency.class_edges import buckets_of
+from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, Orders
 from ostinato.techniques.bounded_latency.matcher_state import MatcherState, kept_state, restored_store
 from ostinato.techniques.bounded_latency.materialise import (
     FIRST_MATCHES,
@@ -30,9 +31,18 @@ from ostinato.techniques.bounded_latency.materialise import (
 )
 from ostinato.techniques.bounded_latency.outcomes import FAILED, FINISHED, MORE_LENGTH, MORE_MATCHES, Rules
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents, rows_of
+from ostinato.techniques.bounded_latency.plan_shape import shape_of
 from ostinato.techniques.bounded_latency.plan_tables import PlanTables, Prepared, prepare, words_for
-from ostinato.techniques.bounded_latency.quick_checks import QuickTables, find_quick_checks
-from ostinato.techniques.bounded_latency.run_checks import NoRunChecks, RunChecks, registers_by_label, tie_run_checks
+from ostinato.techniques.bounded_latency.quick_checks import find_quick_checks
+from ostinato.techniques.bounded_latency.quick_values import find_quick_values
+from ostinato.techniques.bounded_latency.register_reads import NO_ROW, find_reads, no_reads
+from ostinato.techniques.bounded_latency.run_checks import (
+    NoRunChecks,
+    RunChecks,
+    StepsAsk,
+    registers_by_label,
+    tie_run_checks,
+)
 from ostinato.techniques.bounded_latency.store import (
     CLASS,
     FIRST_ROOM,
@@ -58,13 +68,7 @@ _NO_ROWS = np.zeros(0, np.bool_)
 def one_class_a_node(plan: MergedPlan, conditions: PlanConditions | None) -> Buckets:
     """Nothing is told apart by values, except what is NULL."""
     counts = [len(conditions.features[n]) if conditions else 0 for n in range(len(plan.nodes))]
-    feature_at = np.cumsum([0, *counts]).astype(np.int64)
-    return Buckets(
-        class_at=np.cumsum([0, *(2**count for count in counts)]).astype(np.int64),
-        feature_at=feature_at,
-        edge_at=np.zeros(feature_at[-1] + 1, np.int64),
-        edges=np.zeros(0, np.float64),
-    )
+    return buckets_of(tuple((np.zeros(0),) * count for count in counts), shape_of(plan).pairs)
 
 
 def everything_kept(slots: int, patterns: int) -> Orders:
@@ -81,12 +85,11 @@ class SharedMatcher:
         *,
         materialise: Literal["view", "instance"] = "view",
         ages: int = AGES,
-        own_tags: bool = False,
         counting: bool = True,
         limits: MatchLimits = DEFAULT_LIMITS,
     ) -> None:
         self.plan, self.conditions = plan, conditions
-        self.ages, self.own_tags, self.counting, self.limits = ages, own_tags, counting, limits
+        self.ages, self.counting, self.limits = ages, counting, limits
         program = conditions.program if conditions else None
         self.register_of = registers_by_label(plan, program) if program else None
         keeps = program is not None and self.register_of is None
@@ -98,7 +101,7 @@ class SharedMatcher:
         )
         self.kernel = k.advance_checked if conditions else k.advance_plain
         self._prepared: dict[tuple[bool, ...], Prepared] = {}
-        self._quick: QuickTables | None = None
+        self._asked: StepsAsk | None = None
 
     def prepared(self, real_values: tuple[bool, ...]) -> Prepared:
         """The plan for the kernel; `real_values` as in `plan_tables.prepare`."""
@@ -110,11 +113,13 @@ class SharedMatcher:
         """The run conditions over the rows at hand."""
         if self.conditions is None:
             return NoRunChecks()
-        if self._quick is None:
+        if self._asked is None:
             keeps = self.register_of is None
-            self._quick = find_quick_checks(tables, self.conditions, keeps_registers=keeps)
+            quick = find_quick_checks(tables, self.conditions, keeps_registers=keeps)
+            values = find_quick_values(self.conditions.program)
+            self._asked = StepsAsk(quick, values, no_reads() if keeps else find_reads(tables, self.conditions))
         assert events.column is not None
-        return tie_run_checks(self.conditions, self.register_of, self._quick, len(events.time), events.column)
+        return tie_run_checks(self.conditions, self.register_of, self._asked, len(events.time), events.column)
 
     def begin(self, events: PlanEvents, state: MatcherState | None, buckets: Buckets) -> MatcherRun:
         """`events` start with the rows that `state` needed; None: nothing came before."""
@@ -132,7 +137,7 @@ class SharedMatcher:
             completed=np.zeros((classes, patterns), np.int64),
             dropped=np.zeros((classes, patterns), np.int64),
             step_work=np.zeros(len(self.plan.steps), np.int64),
-            births=np.zeros((BIRTHS + 1, 2), np.int64),
+            births=np.zeros(buckets.cells, np.int64),
         )
 
 
@@ -157,7 +162,7 @@ class MatcherRun:
             self.store = restored_store(state, plan, self.rows.positions, self.lists, matcher.shape)
         self.samples = _samples(state, buckets)
         taken = int(state.counters[1]) if state else 0
-        self.rules = Rules(matcher.ages, matcher.counting, matcher.own_tags, taken - events.first_new)
+        self.rules = Rules(matcher.ages, matcher.counting, taken - events.first_new)
         self.checks = matcher.run_checks(plan, events)
         self.found = new_found(FIRST_MATCHES, FIRST_ROWS)
         self.progress = np.zeros(k.PROGRESS, np.int64)
@@ -175,6 +180,9 @@ class MatcherRun:
 
         Raises TOO_MANY_PARTIAL_MATCHES, TOO_MANY_MATCHES, and the errors of the conditions.
         """
+        taken, rows = int(self.progress[k.NEXT_ROW]), len(self.rows.positions.time)
+        if not taken <= until_row <= rows:  # the kernel reads rows without looking whether they are there
+            raise ValueError(f"rows up to {until_row} can't be taken: {taken} of {rows} were taken before")
         kept_for = self._for_kernel(orders)._replace(admitted=_NO_ROWS if admitted is None else admitted)
         while True:
             status = self.matcher.kernel(
@@ -250,6 +258,8 @@ class MatcherRun:
         self.ledger = self.matcher.new_ledger(buckets)
         self._everything = everything_kept(int(buckets.class_at[-1]) * self.matcher.ages, len(self.matcher.plan.names))
         self._orders = None
+        if isinstance(self.checks, RunChecks):
+            self.checks.last.rows[:] = NO_ROW
         store = self.store
         used = int(store.counts[USED])
         pms = np.flatnonzero(store.kin[:used, PLACE] != 0)

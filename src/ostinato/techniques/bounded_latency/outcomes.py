@@ -1,7 +1,7 @@
 """What a step makes: guards, class, the matches that it completes, and whether it is kept.
 
-`carry`, `end_holds` and `guard_holds` are put in by `match_kernel.build_matcher`: they ask the run conditions, where a
-plan has any.
+`class_of_new`, `end_holds` and `guard_holds` are put in by `match_kernel.build_matcher`: they ask the run conditions,
+where a plan has any.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ostinato.kernel_cache import inline_kernel
-from ostinato.techniques.bounded_latency.births import class_of, copy_rows, pseudo_random, sample
+from ostinato.techniques.bounded_latency.births import copy_rows, sample
 from ostinato.techniques.bounded_latency.materialise import MATCH_ROWS, MATCHES, write_match
 from ostinato.techniques.bounded_latency.store import (
     CLASS,
@@ -21,7 +21,6 @@ from ostinato.techniques.bounded_latency.store import (
     ROW,
     SERIAL,
     SPARE,
-    TAG,
     USED,
     add_listed,
 )
@@ -35,7 +34,7 @@ SWEEP_ROWS = 1024
 everywhere: a sequence in which nothing happens any more mustn't keep its own for ever."""
 
 # Put in by `build_matcher`.
-carry: Any
+class_of_new: Any
 end_holds: Any
 guard_holds: Any
 
@@ -46,7 +45,6 @@ class Rules(NamedTuple):
     ages: int
     counting: bool
     """Whether anybody reads the ledger (`live` is always right)."""
-    own_tags: bool
     first_row: int
     """The number in the stream of row 0 of this call, as if history had just gone by; may be negative."""
     sweep_rows: int = SWEEP_ROWS
@@ -114,13 +112,10 @@ def classify_made(new, node, row, plan, store, buckets, checks, samples, rules):
     """What a new partial match carries along, and its class."""
     serial = store.counts[SERIAL]
     store.counts[SERIAL], store.serial[new] = serial + 1, serial
-    if rules.own_tags:
-        store.links[new, TAG] = pseudo_random(serial)
     if plan.nodes.is_sink[node]:
         store.links[new, CLASS] = buckets.class_at[node]
         return
-    carry(new, node, row, store, checks)  # noqa: F821
-    store.links[new, CLASS] = class_of(new, node, store.features, store.nulls, buckets)
+    store.links[new, CLASS] = class_of_new(new, node, row, store, buckets, checks)  # noqa: F821
     sample(new, node, serial, store.features, store.nulls, buckets, samples)
 
 

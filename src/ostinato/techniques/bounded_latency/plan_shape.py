@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,3 +112,32 @@ def _children_first(after: list[list[int]]) -> tuple[int, ...]:
 def _has_loops(children_first: tuple[int, ...], children: list[list[int]]) -> bool:
     place = {node: at for at, node in enumerate(children_first)}
     return any(place[child] >= place[node] for node in children_first for child in children[node])
+
+
+class PlanLinks(NamedTuple):
+    """A PlanShape for kernels; `x_at[n]` is where those of node n begin."""
+
+    order: Ints
+    """Nodes, children first; twice where there are loops: the second round takes from the first what it didn't know."""
+    child_at: Ints
+    child: Ints
+    join_at: Ints
+    join: Ints
+    column_at: Ints
+    column: Ints
+    """By node its patterns."""
+    ends: NDArray[np.bool_]
+    """[node, pattern]"""
+
+
+def links_of(shape: PlanShape) -> PlanLinks:
+    child_at, child = _flat(shape.children)
+    join_at, join = _flat(shape.joined)
+    column_at, column = _flat([np.flatnonzero(of_node).tolist() for of_node in shape.reach])
+    order = np.array(shape.children_first * (2 if shape.has_loops else 1), np.int64)
+    return PlanLinks(order, child_at, child, join_at, join, column_at, column, shape.ends)
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    flat = [number for one in lists for number in one]
+    return np.cumsum([0, *map(len, lists)]).astype(np.int64), np.array(flat, np.int64)

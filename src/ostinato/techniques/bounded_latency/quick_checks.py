@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.kernel_cache import inline_kernel
 from ostinato.matching.event_conditions import NO_LABEL
-from ostinato.predicates.kernel_arithmetic import LN, LOG10, math_function, real_equal, real_less
+from ostinato.predicates.kernel_arithmetic import real_equal, real_less
 from ostinato.predicates.opcodes import HERE, Keep, Op
 from ostinato.predicates.run_program import Register, RunProgram
 from ostinato.sharing.plan_conditions import PlanConditions
@@ -48,8 +48,6 @@ class QuickTables(NamedTuple):
     may_fail: NDArray[np.bool_]
     """Whether a feature that isn't there may stand for an error, which only the program reports."""
     column: NDArray[np.int32]
-    is_quick: NDArray[np.bool_]
-    """By number of a value, whether `quick_value` knows it."""
     reads_run: NDArray[np.bool_]
     """By step, whether what it makes needs registers, whatever its own checks do."""
 
@@ -91,7 +89,6 @@ def find_quick_checks(plan: PlanTables, conditions: PlanConditions, *, keeps_reg
         np.array([one.real for one in found], np.bool_),
         np.array([one.may_fail for one in found], np.bool_),
         np.array([one.column for one in found], np.int32),
-        np.array([_is_quick(_code_of(program, number)) for number in range(len(program.first) - 1)], np.bool_),
         np.array([_reads_run(step, plan, conditions, keeps_registers) for step in range(len(steps.source))], np.bool_),
     )
 
@@ -102,10 +99,6 @@ def _reads_run(step: int, plan: PlanTables, conditions: PlanConditions, keeps_re
     at_ends = plan.ends.check_at[plan.ends.at[node + 1]] > plan.ends.check_at[plan.ends.at[node]]
     kept = not plan.nodes.is_sink[node] and (keeps_registers or bool(conditions.features[node]))
     return bool(kept or at_ends or np.diff(plan.asked.check_at)[len(plan.steps.source) :][guards].any())
-
-
-def _is_quick(code: _Code) -> bool:
-    return all(op in _QUICK_OPS and not (op == _LOAD_REAL and shift) for op, _, _, shift in code)
 
 
 def _quick(comparison: _Comparison | None, features: Sequence[_Code], program: RunProgram, label: int) -> _Quick:
@@ -192,46 +185,3 @@ def answer_quickly(at, pm, row, features, nulls, quick, conditions):  # type: ig
     else:
         holds = real_equal(left, right)
     return 1 if holds else 0
-
-
-@inline_kernel
-def quick_value(at, end, row, registers, stack, code, real, place, valid, valid_place, reals):  # type: ignore[no-untyped-def]  # fmt: skip
-    """(whether it is there, the value) of code that only reckons with real numbers, as `interpreter.run_code` does."""
-    top = -1
-    while at < end:
-        op, a, b = code[at, 0], code[at, 1], code[at, 2]
-        at += 1
-        if op == _LOAD_REAL:
-            source = np.int64(row) if b == HERE else registers[1, b]
-            nulls = valid_place[a]
-            if source < 0 or (nulls >= 0 and not valid[nulls, source]):
-                return False, 0.0
-            top += 1
-            stack[top] = real[place[a], source]
-        elif op == _REAL:
-            top += 1
-            stack[top] = reals[a]
-        elif op == _MATH:
-            if a in (LN, LOG10) and stack[top] <= 0:
-                return False, 0.0
-            stack[top] = math_function(a, stack[top])
-        elif op == _NEGATE_REAL:
-            stack[top] = -stack[top]
-        elif op == _ABSOLUTE_REAL:
-            stack[top] = abs(stack[top])
-        else:
-            top -= 1
-            right = stack[top + 1]
-            if op == _ADD_REAL:
-                stack[top] = stack[top] + right
-            elif op == _SUBTRACT_REAL:
-                stack[top] = stack[top] - right
-            elif op == _MULTIPLY_REAL:
-                stack[top] = stack[top] * right
-            elif op == _POWER:
-                stack[top] = stack[top] ** right
-            else:
-                if right == 0:
-                    return False, 0.0
-                stack[top] = stack[top] / right
-    return True, stack[0]

@@ -20,7 +20,9 @@ from ostinato.predicates.run_columns import Column, tie_to_columns
 from ostinato.predicates.run_program import RunProgram
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
-from ostinato.techniques.bounded_latency.quick_checks import QuickTables, quick_value
+from ostinato.techniques.bounded_latency.quick_checks import QuickTables
+from ostinato.techniques.bounded_latency.quick_values import QuickValues, quick_value
+from ostinato.techniques.bounded_latency.register_reads import LastBirths, Reads, no_births
 from ostinato.techniques.bounded_latency.store import LENGTH, NODE, PARENT, ROW, older, older_than_new
 
 Ints = NDArray[np.int64]
@@ -51,7 +53,18 @@ class RunChecks(NamedTuple):
     feature: Ints
     """By node the values that are its features."""
     quick: QuickTables
+    values: QuickValues
+    reads: Reads
+    last: LastBirths
     work: RunWork
+
+
+class StepsAsk(NamedTuple):
+    """What doesn't depend on the rows at hand."""
+
+    quick: QuickTables
+    values: QuickValues
+    reads: Reads
 
 
 class NoRunChecks(NamedTuple):
@@ -81,7 +94,7 @@ def _has_loops(plan: MergedPlan) -> bool:
 
 
 def tie_run_checks(
-    conditions: PlanConditions, register_of: Ints | None, quick: QuickTables, rows: int, column: Column
+    conditions: PlanConditions, register_of: Ints | None, asked: StepsAsk, rows: int, column: Column
 ) -> RunChecks:
     """The conditions over the rows at hand."""
     program = conditions.program
@@ -97,7 +110,10 @@ def tie_run_checks(
         register_of=np.zeros(0, np.int64) if register_of is None else register_of,
         feature_at=at,
         feature=np.array([value for some in conditions.features for value in some], np.int64),
-        quick=quick,
+        quick=asked.quick,
+        values=asked.values,
+        reads=asked.reads,
+        last=no_births(asked.reads),
         work=RunWork(
             registers=np.full((2, registers), -1, np.int64),
             whole=np.zeros((2, totals), np.int64),
@@ -114,16 +130,18 @@ def tie_run_checks(
 
 
 @inline_kernel
-def read_chain(pm, segment, row, label, labels, register_of, links, kin, registers):  # type: ignore[no-untyped-def]
-    """The registers of what is about to grow out of `pm`, off its chain, into row 1."""
+def read_chain(pm, segment, row, label, labels, register_of, step, reads, links, kin, registers):  # type: ignore[no-untyped-def]  # fmt: skip
+    """The registers of what is about to grow out of `pm`, off its chain, into row 1: those that the step needs."""
     for i in range(registers.shape[1]):
         registers[1, i] = -1
     event_row, event_label = np.int64(row), np.int64(label)
     at, waiting = older_than_new(pm, segment, kin)
-    while True:
+    missing = reads.needed_count[step]
+    while missing > 0:
         register = register_of[event_label]
-        if register >= 0:
+        if register >= 0 and reads.needed[step, register]:
             registers[1, register] = event_row
+            missing -= 1
         if at < 0:
             break
         event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
@@ -198,11 +216,6 @@ def _slow_value(value, row, work, conditions):  # type: ignore[no-untyped-def]
 def feature_value(value, row, checks):  # type: ignore[no-untyped-def]
     """(whether it is there, its value) for the registers in the work."""
     conditions, work = checks.conditions, checks.work
-    if checks.quick.is_quick[value]:
-        at = conditions.first[value]
-        begin, end = conditions.entry[at], conditions.entry[at + 1]
-        return quick_value(
-            begin, end, row, work.registers, work.stack, conditions.code, conditions.real, conditions.place,
-            conditions.valid, conditions.valid_place, conditions.reals,
-        )  # fmt: skip
+    if checks.values.is_quick[value]:
+        return quick_value(value, row, work.registers, work.stack, conditions, checks.values)
     return _slow_value(value, row, work, conditions)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+from ostinato.techniques.bounded_latency.selection_kernel import KeptSlots, keep_above
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.worth import Estimates
 
@@ -27,6 +28,15 @@ _PER_OCTAVE = 16
 _LOWEST_OCTAVE = -48
 KEEP_ALL = -1.0
 """A cut below all buckets."""
+MOST_LOWERED = float(_PER_OCTAVE)
+"""By how much a cut falls at once, at most: what would come of those that were dropped isn't among what was counted, so
+there seems to be room for far more than there is."""
+
+
+EXPLORE = 0.02
+"""Which part of what is kept goes to first events, drawn by tag, of which nothing is dropped."""
+LEAST_SPARE = 0.05
+"""However little may be kept, so much of it at least is reckoned with when that part is worked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +60,25 @@ class Selection:
     orders: Orders
 
 
-def select(sketch: Sketch, found: Estimates, limits: list[Limit], explore: float, before: Reals) -> Selection:
+def select(
+    sketch: Sketch, found: Estimates, limits: list[Limit], explore: float, before: Reals, moved: float = 1.0
+) -> Selection:
     """`explore`: the share of first events, by tag, of which everything is kept, so that changes are noticed. `before`
-    is the cut so far: it moves half of the way, since what is born behind a node follows only later."""
+    is the cut so far, and `moved` how much of the way it goes: what is born behind a node follows only later."""
     shape = sketch.shape
     bucket = bucket_of(found.quality)
     cut = np.full(shape.patterns, KEEP_ALL)
     for limit in limits:
         cut = np.where(limit.patterns, np.maximum(cut, cut_of(bucket, limit)), cut)
-    cut = np.where((cut >= 0) & (before >= 0), (cut + before) / 2, cut)
-    share = _kept_share(sketch, bucket, node_cut(shape, cut))
-    masks, threshold, kept = _orders(shape, sketch, share, explore)
-    return Selection(cut, kept, Orders(masks, threshold))
+    cut = np.where(before >= 0, np.maximum(before + moved * (cut - before), before - MOST_LOWERED), cut)
+    orders, kept = _orders(sketch, bucket, node_cut(shape, cut), explore)
+    return Selection(cut, kept, orders)
+
+
+def to_explore(limits: list[Limit]) -> float:
+    """The share of first events of which everything is kept."""
+    spare = min(limit.budget / max(float(limit.cost.sum()), 1e-9) for limit in limits)
+    return EXPLORE * min(max(spare, LEAST_SPARE), 1.0)
 
 
 def bucket_of(quality: Reals) -> NDArray[np.int64]:
@@ -97,37 +114,12 @@ def node_cut(shape: PlanShape, cut: Reals) -> Reals:
     return found
 
 
-def _kept_share(sketch: Sketch, bucket: NDArray[np.int64], cut: Reals) -> list[Reals]:
-    """By node [class, age, pattern of the node]: all, none, or a part of the slots in the bucket of the cut."""
-    share = []
-    for node in range(sketch.shape.nodes):
-        here, columns = bucket[sketch.of(node)], np.flatnonzero(sketch.shape.reach[node])
-        at = cut[node, columns]
-        share.append(np.clip(here[:, :, None] - at + 1.0, 0.0, 1.0) * (at >= 0) + (at < 0))
-    return share
-
-
-def _orders(
-    shape: PlanShape, sketch: Sketch, share: list[Reals], explore: float
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Reals]:
+def _orders(sketch: Sketch, bucket: NDArray[np.int64], cut: Reals, explore: float) -> tuple[Orders, Reals]:
     """Tags below a slot's threshold keep what is kept in part, the others only what is kept whole."""
-    classes, ages = int(sketch.class_at[-1]), sketch.ages
-    words = -(-shape.patterns // 64)
-    masks = np.full((2, classes, ages, words), ~np.uint64(0))
-    kept, drawn = np.ones((classes, ages)), np.ones((classes, ages))
-    for node, of_node in enumerate(share):
-        here, columns, less = sketch.of(node), np.flatnonzero(shape.reach[node]), of_node < 1.0
-        if not less.any():
-            continue
-        masks[1, here] &= ~bits_of(less, columns, words)
-        kept[here] = of_node.max(axis=2)
-        part = np.where(less, of_node, 0.0).max(axis=2)
-        drawn[here] = np.where(less.any(axis=2), np.maximum(part, explore), 1.0)
-        # Where some pattern is kept in part, one that is dropped outright isn't kept with it.
-        gone = (of_node <= 0.0) & (part > explore)[:, :, None]
-        masks[0, here] &= ~bits_of(gone, columns, words)
-    threshold = (drawn * TAG_RANGE).astype(np.uint64)
-    return masks.reshape(2, classes * ages, words), threshold.reshape(-1), np.maximum(kept, explore)
+    masks = np.full((2, bucket.size, -(-sketch.shape.patterns // 64)), -1, np.int64)
+    slots = KeptSlots(masks, np.empty(bucket.shape), np.empty(bucket.shape))
+    keep_above(bucket, cut, sketch.class_at, sketch.links, explore, slots)
+    return Orders(masks.view(np.uint64), (slots.drawn * TAG_RANGE).astype(np.uint64).reshape(-1)), slots.kept
 
 
 def bits_of(held: Bools, columns: NDArray[np.int64], words: int) -> NDArray[np.uint64]:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.techniques.bounded_latency.ledger import Ledger
-from ostinato.techniques.bounded_latency.plan_shape import PlanShape
+from ostinato.techniques.bounded_latency.ledger import Ledger, chain_begins
+from ostinato.techniques.bounded_latency.plan_shape import PlanLinks, PlanShape, links_of
 
 Reals = NDArray[np.float64]
 STEADY = 0.98
@@ -54,6 +54,13 @@ class Sketch:
     """All chains, one behind the other."""
     chain_at: dict[tuple[int, int], int] = field(init=False)
     """By (node, child) where its chain begins."""
+    chain_begins: NDArray[np.int64] = field(init=False)
+    """The same in the order of `links.child`."""
+    parent_of: NDArray[np.int64] = field(init=False)
+    """By cell the class of the parent."""
+    links: PlanLinks = field(init=False)
+    node_of: NDArray[np.int64] = field(init=False)
+    """[class]"""
     ended: Reals = field(init=False)
     """[class, pattern] matches of which such a partial match was the last."""
     made: Reals = field(init=False)
@@ -70,15 +77,19 @@ class Sketch:
         self.pace = np.ones(self.shape.nodes)
         self.chain_visits, self.made = np.zeros(classes), np.zeros(classes)
         self.ended = np.zeros((classes, self.shape.patterns))
-        sizes = [int((at[n + 1] - at[n]) * (at[c + 1] - at[c])) for n, c in self.shape.pairs]
-        begins = np.cumsum([0, *sizes]).tolist()
-        self.chain_at = dict(zip(self.shape.pairs, begins, strict=False))
-        self.cells = np.zeros(begins[-1])
+        begins = chain_begins(at, self.shape.pairs)
+        self.cells = np.zeros(int(begins[-1]))
+        self.chain_begins = begins[:-1]
+        self.chain_at = dict(zip(self.shape.pairs, begins.tolist(), strict=False))
+        self.links = links_of(self.shape)
+        self.node_of = np.repeat(np.arange(self.shape.nodes), np.diff(self.class_at))
+        parents = [np.repeat(np.arange(at[n], at[n + 1]), at[c + 1] - at[c]) for n, c in self.shape.pairs]
+        self.parent_of = np.concatenate([np.zeros(0, np.int64), *parents])
 
     @property
-    def node_of(self) -> NDArray[np.int64]:
-        """[class]"""
-        return np.repeat(np.arange(self.shape.nodes), np.diff(self.class_at))
+    def born(self) -> Reals:
+        """[class] births out of its partial matches."""
+        return np.bincount(self.parent_of, self.cells, int(self.class_at[-1])).astype(np.float64)
 
     def chain(self, node: int, child: int) -> Reals:
         """[class of the node, class of the child] births. A view: it may be written to."""
@@ -94,11 +105,8 @@ class Sketch:
         """Sums over the classes of each node. Every node has at least one class."""
         return np.add.reduceat(of_classes, self.class_at[:-1], axis=0)
 
-    def observe(
-        self, counted: Ledger, births: NDArray[np.int64], rows: int, kept: Reals, fade: float, slow_fade: float
-    ) -> None:
-        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept. `births`: as in
-        `Accounts`."""
+    def observe(self, counted: Ledger, rows: int, kept: Reals, fade: float, slow_fade: float) -> None:
+        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept."""
         slots = self.attempts.shape
         created, visits = counted.created.reshape(slots), counted.visits.reshape(slots)
         self.rows = self.rows * fade + rows
@@ -111,7 +119,7 @@ class Sketch:
         self.ended = self.ended * slow_fade + counted.completed
         self.made = self.made * slow_fade + created.sum(axis=1)
         self.chain_visits = self.chain_visits * slow_fade + visits.sum(axis=1)
-        self._observe_births(births, slow_fade)
+        self.cells = self.cells * slow_fade + counted.births
         self._observe_pace()
 
     def window_rows(self, live: NDArray[np.int64]) -> float | None:
@@ -138,13 +146,3 @@ class Sketch:
         present = self.by_node((living(self.created) * steady).sum(axis=1))
         usual = (float(visited.sum()) + ENOUGH) / (float(present.sum()) + ENOUGH)
         self.pace = np.where(present > ENOUGH, (visited + ENOUGH * usual) / (present + ENOUGH), self.pace)
-
-    def _observe_births(self, births: NDArray[np.int64], fade: float) -> None:
-        parent, child, times = births.T
-        at, nodes = self.class_at, self.shape.nodes
-        begins = np.full((nodes, nodes), -1, np.int64)
-        for (node, of_node), begin in self.chain_at.items():
-            begins[node, of_node] = begin
-        n, c = self.node_of[parent], self.node_of[child]
-        cell = begins[n, c] + (parent - at[n]) * (at[c + 1] - at[c]) + child - at[c]
-        self.cells = self.cells * fade + np.bincount(cell, times, len(self.cells))

@@ -176,7 +176,11 @@ def step_checks_hold(step, pm, segment, row, label, labels, asked, store, checks
     if not is_slow and not checks.quick.reads_run[step]:
         return 1
     if len(checks.register_of) > 0:
-        read_chain(pm, segment, row, label, labels, checks.register_of, store.links, store.kin, checks.work.registers)
+        reads = len(checks.reads.needed) - 1 if is_slow else step
+        read_chain(
+            pm, segment, row, label, labels, checks.register_of, reads, checks.reads, store.links, store.kin,
+            checks.work.registers,
+        )  # fmt: skip
     else:
         verdict = update_kept(
             pm, segment, row, label, labels, store.links, store.kin, store.registers, store.whole, store.real,
