@@ -138,7 +138,7 @@ def test_matches_count_where_they_end(work: Work) -> None:
 
 @pytest.mark.kernel
 def test_sharp_stands_beside_the_best_of_the_others() -> None:
-    at = setting("DS1", lambda length: ds1(length, 4), lambda table: event_work(q3_q4(), table).work, (3_000, 3_000))
+    at = setting("DS1", lambda length: ds1(length, 4), lambda table: event_work(q3_q4(), table).work, (8_000, 3_000))
     goals = Goals(recall=0.5, speed=1.0, not_below=True)
     records = compared("figure 4", "DS1, 30 %", at, 0.3, (SHARP, "random_state"), goals)
     by_name = {(record.case, record.metric): record for record in records}

@@ -101,3 +101,18 @@ def test_the_picture_of_a_workload_has_what_queries_share() -> None:
     texts = [f"PATTERN SEQ(A a, B b, {last} z) WITHIN 5 EVENTS RETURN MATCHES" for last in "CDEF"]
     asked = ost.Workload(texts, type="kind", time="ts", sharing="always")
     assert "6 states in place of 12" in ost.explain(asked, table).svg
+
+
+def test_clauses_of_a_workload_say_who_is_matched_together() -> None:
+    head = "ORDER BY n MEASURES FIRST(n) AS a ALL MATCHES PATTERN"
+    texts = {
+        "two": f"{head} (A X* B) DEFINE B AS x > A.x",
+        "three": f"{head} (A X* B X* C) DEFINE B AS x > A.x, C AS x > 2",
+        "fixed": f"{head} (A B) DEFINE B AS x > 2",
+    }
+    table = pa.table({"n": [1, 2], "x": [1.0, 2.0]})
+    told = ost.explain(ost.Workload(texts), table).text
+    assert told.startswith("How the clauses run together")
+    assert "shared matcher   two, three:" in told
+    assert "by itself        fixed: a pattern of fixed length" in told
+    assert "run together" not in ost.explain(ost.Workload(texts)).text  # types decide, and aren't known

@@ -147,7 +147,7 @@ def test_distances(distance: str, region: Region) -> None:
 @pytest.mark.parametrize(
     "distance",
     ["0", "-7", "INTERVAL '0' SECOND", "INTERVAL '-1' DAY", "INTERVAL '1' MONTH", "0 ROWS", "1.5 ROWS", "l.low",
-     "'7'", "3 + 4"],
+     "'7'", "3 + 4", "1e30", "1e400", "9223372036854775807 ROWS", "INTERVAL '999999999' DAY"],
 )  # fmt: skip
 def test_distances_that_are_none(distance: str) -> None:
     text = f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})"
@@ -290,9 +290,22 @@ def test_errors_of_a_clause_point_into_the_statement() -> None:
     assert caught.value.text is not None and caught.value.text.startswith("SELECT 1")
 
 
+def test_in_process_recent_is_missed() -> None:
+    with pytest.raises(QueryError, match="RECENT_MISPLACED") as caught:
+        read_correlation(written("SELECT 1 FROM x %L l JOIN y %A a ON l.low = a.top"))
+    assert "RECENT(archive, live" in str(caught.value.hint)
+
+
+def test_sides_named_the_wrong_way_round() -> None:
+    with pytest.raises(QueryError, match="CORRELATION_MODE") as caught:
+        asked(f"{PAIR} ON RECENT(l, a, 7)")
+    assert "RECENT names the archive side first" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "SELECT DISTINCT l.low FROM x %L l JOIN y %A a ON RECENT(a, l, 7)",
         "SELECT 1 FROM x %L l JOIN y %A a ON RECENT(a, l, 7) ORDER BY 1",
         "SELECT 1 FROM x %L l JOIN y %A a ON RECENT(a, l, 7) WHERE l.low = 1 GROUP BY 1",
         "SELECT 1 FROM x %L l JOIN y %A a ON RECENT(a, l, 7) JOIN z ON true",

@@ -310,10 +310,3 @@ def test_a_strategy_that_cannot_count_live_matches_is_refused() -> None:
     with pytest.raises(QueryError) as caught:
         answer(text, prices(*PAPER), strategy="archive_first")
     assert caught.value.code == "CORRELATION_STRATEGY"
-
-
-@pytest.mark.parametrize("options", [{"strategy": "both"}, {"recent_rows": 0}, {"step_rows": 0}])
-def test_options_are_checked(options: dict[str, Any]) -> None:
-    with pytest.raises(QueryError) as caught:
-        ost.correlate(query(), live=prices(1), **options)
-    assert caught.value.code == "INVALID_ARGUMENTS"

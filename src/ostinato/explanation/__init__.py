@@ -21,6 +21,7 @@ from typing import Any
 
 from ostinato.explanation.asked import Asked, read_question
 from ostinato.explanation.automaton_svg import Picture, draw_automata
+from ostinato.explanation.clauses_text import together_text
 from ostinato.explanation.correlation_text import AsksCorrelation, correlations_text
 from ostinato.explanation.events_svg import event_picture
 from ostinato.explanation.events_text import AsksEvents, AsksWorkload, Ran, explain_events
@@ -89,6 +90,9 @@ def _workload(asked: AsksWorkload, table: Any, ran: Ran | None = None) -> Explan
     if asked.events:
         texts.append(explain_events(asked, table, ran.statistics if ran else None, ran.reports if ran else ()))
         pictures.append(event_picture(asked, table))
+    understood = {name: understand(read_question(query.clause, table)[0]) for name, query in asked.clauses.items()}
+    together = together_text(asked, understood)
+    texts += [together] if together else []
     for name, query in asked.clauses.items():
         found = explain(query.clause, table)
         texts.append(f"{name}\n{'=' * len(name)}\n{found.text}")

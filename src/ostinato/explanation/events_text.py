@@ -21,6 +21,7 @@ from ostinato.explanation.event_parts import (
 )
 from ostinato.language.event_binding import TypeArgument, bind_event_query
 from ostinato.language.event_render import render_event_pattern, render_event_query
+from ostinato.planning.bounded_clauses import Sharing
 from ostinato.planning.event_plan import EventsPlan, plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.planning.shared_matches import SharedMatches, shared_matches
@@ -39,7 +40,7 @@ class HasSharing(Protocol):
     """The options of a query or a workload."""
 
     @property
-    def sharing(self) -> str: ...
+    def sharing(self) -> Sharing: ...
 
 
 class HasBounds(Protocol):

@@ -22,6 +22,9 @@ from ostinato.query.correlation import Correlation, Region
 from ostinato.query.expressions import ColumnRef, Expr, Operator, walk
 from ostinato.query.match_recognize import MatchRecognize, PartitionKey
 
+_LARGEST_DISTANCE = 1 << 61
+"""Distances are added to times, all in 64 bits."""
+
 __all__ = ["CorrelationQuery", "CorrelationText", "correlation_of", "find_correlations", "read_correlation"]
 
 
@@ -51,9 +54,16 @@ def read_correlation(text: str) -> CorrelationQuery:
     """
     found = find_correlations(statement := read_statement(text))
     cursor = Cursor(text)
+    if not found and len(statement.clauses) == 2:
+        span = statement.clauses[1].span
+        hint = "ON live.key = archive.key AND RECENT(archive, live, INTERVAL '7' SECOND)"
+        message = "two MATCH_RECOGNIZE clauses are a correlation where RECENT joins them, and there is none"
+        raise QueryError("RECENT_MISPLACED", message, text=text, span=Span(span.end - 1, span.end), hint=hint)
     if len(found) != 1 or len(statement.clauses) != 2 or not cursor.accept("SELECT"):
         _refuse(text, None)
     (one,) = found
+    if cursor.sees("DISTINCT"):
+        _refuse(text, cursor.token.span)
     items = read_items(cursor)
     cursor.expect("FROM")
     if cursor.token.span.start != one.pair.start:
@@ -138,21 +148,18 @@ class _Reader:
     def region(self) -> Region:
         span = self.found.distance
         written = self.text[span.start : span.end]
-        tokens = tokenize(written)[:-1]
-        size = _number(tokens[0].text) if tokens[0].kind is Kind.NUMBER else None
-        if len(tokens) == 1 and size is not None and size > 0:
-            return Region("number", size)
-        if len(tokens) == 2 and isinstance(size, int) and size > 0 and tokens[1].upper in ("ROW", "ROWS"):
-            return Region("rows", size)
-        length = parse_interval(written) if tokens[0].upper == "INTERVAL" else None
-        if length is None or length <= timedelta(0):
+        region = _region(written)
+        if region is None or not region.size > 0:
             self._fail(
                 "RECENT_DISTANCE",
                 "the distance of RECENT is a constant above zero",
                 span,
                 "INTERVAL '7' SECOND (months have no fixed length), 500 ROWS, or a number if a number orders the rows",
             )
-        return Region("time", length // timedelta(microseconds=1))
+        if region.size > _LARGEST_DISTANCE:
+            hint = f"at most {_LARGEST_DISTANCE} microseconds, units or rows: more than any table spans"
+            self._fail("RECENT_DISTANCE", "the distance of RECENT is too large", span, hint)
+        return region
 
     # --- the condition ---
 
@@ -230,6 +237,18 @@ class _Reader:
                     )
 
 
+def _region(written: str) -> Region | None:
+    """What is written as a distance, of whatever size; None for what is none."""
+    tokens = tokenize(written)[:-1]
+    size = _number(tokens[0].text) if tokens[0].kind is Kind.NUMBER else None
+    if len(tokens) == 1 and size is not None:
+        return Region("number", size)
+    if len(tokens) == 2 and isinstance(size, int) and tokens[1].upper in ("ROW", "ROWS"):
+        return Region("rows", size)
+    length = parse_interval(written) if tokens[0].upper == "INTERVAL" else None
+    return None if length is None else Region("time", length // timedelta(microseconds=1))
+
+
 def _number(text: str) -> int | float | None:
     digits = text.rstrip("lLsSyYdDfFbB")
     try:
@@ -248,7 +267,7 @@ def _refuse(text: str, span: Span | None) -> NoReturn:
     raise QueryError(
         "UNSUPPORTED_IN_PROCESS",
         "in process a correlation is SELECT list FROM name MATCH_RECOGNIZE ( ... ) AS live JOIN name "
-        "MATCH_RECOGNIZE ( ... ) AS archive ON condition [WHERE condition]",
+        "MATCH_RECOGNIZE ( ... ) AS archive ON condition AND RECENT(archive, live, distance) [WHERE condition]",
         text=text,
         span=span,
         hint="ask Spark for more with ost.sql",

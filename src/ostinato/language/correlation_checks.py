@@ -15,6 +15,7 @@ from ostinato.query.pattern import walk as walk_pattern
 _EQUAL_ENDS = "several matches of the live side may end at one row, and then no order of the results could be given"
 _EQUAL_STARTS = "several matches of the archive side may start at one row: no order of the results could be given"
 _BEFORE_REGION = "which matches the archive side has would depend on rows before the region"
+_WHICH_IS_WHICH = "RECENT names the archive side first, then the live one"
 
 
 def check_correlation(correlation: Correlation, *, of_live: bool) -> None:
@@ -54,12 +55,12 @@ def _check_live_mode(clause: MatchRecognize) -> None:
     is_standard = clause.mode is MatchMode.PREFERRED and clause.skip.kind is SkipKind.PAST_LAST_ROW
     if clause.mode is not MatchMode.INCREMENTAL and not is_standard:
         at = clause.skip.span if clause.mode is MatchMode.PREFERRED else clause.mode.value
-        hint = "write INCREMENTAL MATCHES, or AFTER MATCH SKIP PAST LAST ROW"
+        hint = f"write INCREMENTAL MATCHES, or AFTER MATCH SKIP PAST LAST ROW; {_WHICH_IS_WHICH}"
         _fail(clause, "CORRELATION_MODE", _EQUAL_ENDS, at=at, hint=hint)
 
 
 def _check_archive_mode(clause: MatchRecognize) -> None:
-    hint = "write MAXIMAL MATCHES, or AFTER MATCH SKIP TO NEXT ROW"
+    hint = f"write MAXIMAL MATCHES, or AFTER MATCH SKIP TO NEXT ROW; {_WHICH_IS_WHICH}"
     if clause.mode in (MatchMode.ALL, MatchMode.INCREMENTAL):
         _fail(clause, "CORRELATION_MODE", _EQUAL_STARTS, at=clause.mode.value, hint=hint)
     if clause.mode is MatchMode.PREFERRED and clause.skip.kind is not SkipKind.TO_NEXT_ROW:

@@ -19,7 +19,7 @@ from ostinato.kernel_cache import kernel
 from ostinato.matching import search as s
 from ostinato.matching.engine import OverRun, Task, check_longest, rules_of
 from ostinato.matching.failures import failure_of
-from ostinato.matching.reachability import Reachable, reachable_states
+from ostinato.matching.reachability import NO_STATES, Reachable, reachable_states
 from ostinato.matching.spans import whole_keys
 from ostinato.matching.symbols import Mask, symbols_of
 from ostinato.matching.tables import Automaton, pack_bits
@@ -100,13 +100,20 @@ def prepare(
     masks: Sequence[Mask],
     mask_of_state: Sequence[int],
     over_run: OverRun | None = None,
+    *,
+    decided_until: Ints | None = None,
 ) -> Prepared:
-    """What all probes share. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions that read the run."""
+    """What all probes share. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions that read the run.
+
+    `decided_until`: of each key the row from which on masks may change with rows to come (NEXT); no probe consumes it.
+    """
     check_longest(task, key_at)
     symbols = symbols_of(masks, mask_of_state, int(key_at[-1]))
     # A probe may end anywhere, and what can't be completed with the rows at hand and any that follow can't be in it.
     is_open = np.ones(len(key_at) - 1, np.uint8)
-    reachable = reachable_states(task.automaton, symbols.of_row, symbols.allowed, key_at[:-1], key_at[1:], is_open)
+    end = key_at[1:] if decided_until is None else decided_until
+    reachable = reachable_states(task.automaton, symbols.of_row, symbols.allowed, key_at[:-1], end, is_open)
+    reachable.set_of_row[ranges(end, key_at[1:] - end)] = NO_STATES
     return Prepared(task, key_at, time_us, reachable, over_run)
 
 

@@ -24,6 +24,8 @@ AT_END = 0
 """The number of the set after the last row of a finished partition."""
 AT_OPEN_END = 1
 """The number of the set after the last row so far, where more rows may come."""
+NO_STATES = AT_OPEN_END
+"""No row is behind the last one, so this set holds no state; for rows that nothing may consume."""
 
 DONE, SETS_FULL = 0, 1
 _LARGEST_TABLE = 1 << 22

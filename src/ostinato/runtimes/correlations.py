@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 
@@ -217,7 +217,7 @@ def correlate(
     `recent_rows` bounds the rows of a key that stay at hand; what a region needs beyond it is read from the archive.
     `delay` is for streams: how late rows may come. `ordered=False` gives results as soon as they are known.
     """
-    _check(strategy, recent_rows, step_rows)
+    _check(strategy, recent_rows=recent_rows, step_rows=step_rows, max_partial_matches=max_partial_matches)
     return CorrelationQuery(
         texts=_by_name(query),
         live=live,
@@ -234,15 +234,24 @@ def _by_name(query: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     if isinstance(query, str):
         return {"query": query}
     if isinstance(query, Mapping):
-        return dict(query)
-    return {f"query{i + 1}": text for i, text in enumerate(query)}
+        texts = dict(query)
+    elif isinstance(query, Sequence):
+        texts = {f"query{i + 1}": text for i, text in enumerate(query)}
+    else:
+        raise QueryError("NOT_A_QUERY", f"expected the text of a correlation, got {type(query).__name__}")
+    wrong = [type(text).__name__ for text in texts.values() if not isinstance(text, str)]
+    if wrong or not texts:
+        raise QueryError("NOT_A_QUERY", f"expected the texts of correlations, got {wrong[0] if wrong else 'none'}")
+    return texts
 
 
-def _check(strategy: str, recent_rows: int | None, step_rows: int) -> None:
-    known = ("auto", "window_first", "eager", "live_first", "archive_first")
+def _check(strategy: str, *, recent_rows: int | None, **numbers: int) -> None:
+    known = get_args(StrategyChoice)
     if strategy not in known:
-        raise QueryError("INVALID_ARGUMENTS", f"strategy is one of {', '.join(known)}, not '{strategy}'")
-    if recent_rows is not None and recent_rows < 1:
-        raise QueryError("INVALID_ARGUMENTS", "recent_rows is one at least, or None for as many as regions need")
-    if step_rows < 1:
-        raise QueryError("INVALID_ARGUMENTS", "step_rows is one at least")
+        hint = f"it is one of {', '.join(map(repr, known))}"
+        raise QueryError("INVALID_OPTION", f"strategy can't be {strategy!r}", hint=hint)
+    if recent_rows is not None:
+        numbers["recent_rows"] = recent_rows
+    for name, value in numbers.items():
+        if not isinstance(value, int) or value < 1:
+            raise QueryError("INVALID_OPTION", f"{name} is a whole number from 1 on, not {value!r}")

@@ -10,19 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.errors import speaking_of
+from ostinato.errors import QueryError, speaking_of
 from ostinato.language.correlation import CorrelationQuery, read_correlation
 from ostinato.matching.symbols import Mask
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.correlation_names import ARCHIVE, LIVE
 from ostinato.planning.correlation_plan import Clock, CorrelationPlan, clocks_of, plan_correlation
 from ostinato.planning.plan import PREFIX, MatchPlan
-from ostinato.planning.typed import Limits
+from ostinato.planning.typed import Limits, check_condition
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.types import Settings, normalise
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.query.expressions import ColumnRef, Expr
 from ostinato.runtimes.local import LocalPlan, one_array
+from ostinato.runtimes.task.correlation_results import output_fields
 from ostinato.runtimes.task.correlation_task import CorrelationTask, SideTask
 from ostinato.runtimes.task.worker import OutputRows
 
@@ -69,6 +70,10 @@ class LocalCorrelation:
         """`archive` is None where the live rows are their own archive."""
         self.query: CorrelationQuery = read_correlation(text)
         self.settings = settings
+        if archive is None and self.query.live_input.lower() != self.query.archive_input.lower():
+            name = self.query.archive_input
+            message = f"the archive side reads '{name}', and archive= isn't given"
+            raise QueryError("INVALID_OPTION", message, hint=f"archive={name}, or name one table on both sides")
         others = live if archive is None else archive
         with speaking_of(text):
             self.plan: CorrelationPlan = plan_correlation(
@@ -92,6 +97,8 @@ class LocalCorrelation:
             shared=archive is None,
             equalities=tuple((item.live_slot, item.archive_slot) for item in self.plan.equalities),
         )
+        with speaking_of(text):  # what types are wrong about is said before anything is matched
+            self.selected_of(output_fields(self.task).empty_table())
 
     def live_rows(self, table: pa.Table) -> pa.Table:
         """Live rows as they arrive at the worker; also those of an archive that is the same table."""
@@ -110,7 +117,9 @@ class LocalCorrelation:
             values |= {(side, name): one_array(measured.column(name)) for name in measured.column_names}
         count = results.num_rows
         if self.plan.condition is not None:
-            holds = pc.fill_null(evaluate(self.plan.condition, _leaf(values), count, self.settings), False)
+            truth = evaluate(self.plan.condition, _leaf(values), count, self.settings)
+            check_condition(truth.type, self.plan.condition.span)
+            holds = pc.fill_null(truth.cast(pa.bool_()), False)
             values = {name: array.filter(holds) for name, array in values.items()}
             count = int(pc.sum(holds.cast(pa.int64())).as_py() or 0)
         columns = [evaluate(expr, _leaf(values), count, self.settings) for _, expr in self.selected]

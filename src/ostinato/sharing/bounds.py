@@ -58,6 +58,14 @@ class Bounds:
             return (True,) * len(self.names)
         return tuple(bound is not None for bound in self.latency)
 
+    @property
+    def memory_weight(self) -> float:
+        """Alpha in SHARP's Theta (Section 5), which counts what is bounded: work, memory, or both alike."""
+        if self.memory_bytes is None:
+            return 0.0
+        by_time = self.batch_budget_ns is not None or any(bound is not None for bound in self.latency)
+        return 0.5 if by_time else 1.0
+
     def of(self, patterns: Sequence[int]) -> Bounds:
         """The bounds of some of the patterns, in the order given."""
         return Bounds(

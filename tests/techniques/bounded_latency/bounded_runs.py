@@ -30,7 +30,7 @@ from ostinato.techniques.bounded_latency.report import Report
 
 SETTINGS = Settings()
 COLUMNS = {"at": pa.int64(), "kind": pa.string(), "id": pa.int64(), "v": pa.float64()}
-CLOCK = VirtualClock(ns_per_event=10, ns_per_visit=10, ns_per_check=10)
+CLOCK = VirtualClock(ns_per_event=10, ns_per_visit=10, ns_per_check=10, ns_per_birth=0)
 Matches = list[set[tuple[int, ...]]]
 """For each query the rows of its matches."""
 

@@ -97,10 +97,15 @@ def test_a_pattern_without_a_bound_is_matched_whole(stream: Stream, exact: Ran) 
     assert ran.matches[0] < exact.matches[0]
 
 
-def test_a_weight_decides_who_gives_up(stream: Stream) -> None:
+def test_a_weight_decides_who_gives_up() -> None:
+    """One wants low values of b, the other high ones. Where both want the same, weights have nothing to decide."""
+    low_b = f"TIME at TYPE kind PATTERN SEQ(A a, B b, C c, D d) WHERE SAME[id] AND b.v + 200 < d.v {REST}"
+    high_b = f"TIME at TYPE kind PATTERN SEQ(A a, B b, C c, E e) WHERE SAME[id] AND b.v > e.v + 200 {REST}"
+    stream = Stream((low_b, high_b), table(np.random.default_rng(3).uniform(0, 300, 8000)))
     heavy = run(stream, latency_bound(stream, latency_bound=0.1, weights={"q0": 50.0}))
     light = run(stream, latency_bound(stream, latency_bound=0.1, weights={"q0": 0.02}))
-    assert len(heavy.matches[0]) > len(light.matches[0])
+    assert len(heavy.matches[0]) > 1.1 * len(light.matches[0])
+    assert len(light.matches[1]) > 1.1 * len(heavy.matches[1])
 
 
 def test_memory_is_bounded_too(stream: Stream, exact: Ran) -> None:

@@ -9,8 +9,10 @@ from ostinato.errors import MatchError, QueryError
 from ostinato.sharing.clock import VirtualClock, Work
 from ostinato.techniques.bounded_latency.class_edges import buckets_of, learnt, moved, nothing_learnt
 from ostinato.techniques.bounded_latency.latency import LatencyMeter, overloaded
+from ostinato.techniques.bounded_latency.ledger import chain_begins, chain_places
+from ostinato.techniques.bounded_latency.limits import LEAST_TARGET, aim, new_control
 from ostinato.techniques.bounded_latency.packed import packed, unpacked
-from ostinato.techniques.bounded_latency.policies import Admission, admission, drawn, policy_of
+from ostinato.techniques.bounded_latency.policies import POLICIES, Admission, admission, drawn, policy_of
 from ostinato.techniques.bounded_latency.report import MOST_PERIODS, Period, with_period
 from ostinato.techniques.bounded_latency.tariff import Tariff
 
@@ -32,6 +34,39 @@ def test_quantiles_are_at_most_an_eighth_octave_too_high() -> None:
     assert (meter.within / meter.bounded).tolist() == [0.6]
 
 
+def test_how_far_the_closest_pattern_is_from_its_bound() -> None:
+    meter = LatencyMeter(np.array([60.0, 100.0, np.inf, np.nan]))
+    assert meter.headroom == 1.0
+    meter.observe(np.array([30.0, 80.0, 500.0, 500.0]), 10, 100.0)
+    assert meter.headroom == 1.25
+
+
+def test_less_is_aimed_at_after_a_miss_and_a_little_more_after_each_window_that_kept_it() -> None:
+    control, bound = new_control(2), np.array([100.0, 100.0])
+    control.over[:2] = True, False
+    before = control.target.copy()
+    aim(control, np.array([101.0, 101.0]), bound)
+    missed = control.target.copy()
+    assert missed[0] < before[0] and missed[1] == before[1]  # nothing is dropped for the second
+    aim(control, np.array([99.0, 99.0]), bound)
+    assert missed[0] < control.target[0] < before[0]
+    for _ in range(100):
+        aim(control, np.array([500.0, 500.0]), bound)
+    assert control.target[0] == LEAST_TARGET
+
+
+def test_births_of_each_pair_of_classes_have_a_cell_of_their_own() -> None:
+    class_at, pairs = np.array([0, 1, 4, 6]), ((0, 1), (1, 2), (2, 2))
+    begins, places = chain_begins(class_at, pairs), chain_places(class_at, pairs)
+    assert begins.tolist() == [0, 3, 9, 13]
+    found = []
+    for node, child in pairs:
+        width = class_at[child + 1] - class_at[child]
+        parents, children = range(class_at[node], class_at[node + 1]), range(class_at[child], class_at[child + 1])
+        found += [int(places[node, child] + p * width + c) for p in parents for c in children]
+    assert found == list(range(13))
+
+
 def test_a_tariff_is_found_from_chunks() -> None:
     clock, tariff, rng = VirtualClock(50, 5, 20, 200), Tariff(), np.random.default_rng(1)
     for _ in range(400):
@@ -48,7 +83,7 @@ def test_edges_are_quantiles_and_every_value_counts_once() -> None:
     values = np.concatenate([np.arange(64.0), np.full(1000, 3.0)])
     (edges,) = learnt(values[None, :], {1: 4})
     assert edges.tolist() == pytest.approx([15.75, 31.5, 47.25])
-    buckets = buckets_of(((edges,), ()))
+    buckets = buckets_of(((edges,), ()), ())
     assert buckets.class_at.tolist() == [0, 5, 6]  # four buckets and NULL; a node without features
 
 
@@ -102,3 +137,10 @@ def test_many_periods_are_put_together() -> None:
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(QueryError, match="INVALID_OPTION"):
         policy_of("none")
+
+
+def test_input_and_state_together_give_up_what_is_asked_for() -> None:
+    for policy in POLICIES.values():
+        of_state = policy.of_state(0.25)
+        assert of_state is not None and of_state * 0.25**policy.input_part == pytest.approx(0.25)
+        assert policy.of_state(None) is None

@@ -14,7 +14,7 @@ from ostinato.errors import MatchError
 from ostinato.kernel_cache import interpreted
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.techniques.bounded_latency import births, match_kernel, matcher, outcomes, quick_checks, store, visits
-from ostinato.techniques.bounded_latency.ledger import Buckets, Orders
+from ostinato.techniques.bounded_latency.ledger import Buckets, Orders, chain_begins, chain_places
 from ostinato.techniques.bounded_latency.matcher import (
     MatcherRun,
     MatcherState,
@@ -22,6 +22,7 @@ from ostinato.techniques.bounded_latency.matcher import (
     everything_kept,
     one_class_a_node,
 )
+from ostinato.techniques.bounded_latency.plan_shape import shape_of
 from ostinato.techniques.bounded_latency.store import USED
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
@@ -145,13 +146,20 @@ def test_rows_that_are_not_admitted_make_nothing_but_break_absences() -> None:
     assert run.finish()[0][0].count == 0
 
 
-def test_births_and_completions_are_logged_by_class() -> None:
+@pytest.mark.parametrize("until", [1, 5])
+def test_rows_that_are_not_there_are_refused(until: int) -> None:
+    run = started(workload("ABAB", "SEQ(A a, B b)"))
+    run.advance(2, None)
+    with pytest.raises(ValueError, match="2 of 4 were taken before"):
+        run.advance(until, None)
+
+
+def test_births_and_completions_are_counted_by_class() -> None:
     work = workload("ABC", "SEQ(A a, B b, C c)")
     run = started(work)
     run.advance(3, None)
-    logged = int(run.ledger.births[0, 0])
-    a, ab, abc = (int(run.buckets.class_at[node]) for node in (1, 2, 3))
-    assert run.ledger.births[1 : logged + 1].tolist() == [[a, ab], [ab, abc]]
+    abc = int(run.buckets.class_at[3])
+    assert run.ledger.births.tolist() == [1, 1]  # of A, AB and of AB, ABC: one class each
     assert run.ledger.completed[abc].tolist() == [1]
 
 
@@ -165,7 +173,9 @@ def test_new_buckets_give_new_classes() -> None:
     edge_at = np.where(np.arange(len(before.edge_at)) > first, 1, 0)
     class_at = before.class_at.copy()
     class_at[node + 1 :] += 1 << (int(end - first) - 1)
-    run.rebucket(Buckets(class_at, before.feature_at, edge_at, np.array([4.5])))
+    pairs = shape_of(work.merged).pairs
+    places, cells = chain_places(class_at, pairs), int(chain_begins(class_at, pairs)[-1])
+    run.rebucket(Buckets(class_at, places, cells, before.feature_at, edge_at, np.array([4.5])))
     at_a = run.ledger.live[class_at[1] : class_at[2]]
     assert sorted(at_a[at_a > 0].tolist()) == [1, 2]  # one below the edge, two above
     assert run.ledger.live.sum() == 3 + 3

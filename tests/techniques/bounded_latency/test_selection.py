@@ -10,7 +10,9 @@ from ostinato.techniques.bounded_latency.class_edges import buckets_of, nothing_
 from ostinato.techniques.bounded_latency.ledger import TAG_RANGE
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape, shape_of
 from ostinato.techniques.bounded_latency.selection import (
+    BUCKETS,
     KEEP_ALL,
+    MOST_LOWERED,
     Limit,
     Selection,
     bucket_of,
@@ -35,16 +37,20 @@ def shape() -> PlanShape:
     return shape_of(Stream(tuple(map(_text, kinds)), columns={}).merged)
 
 
-def _selected(shape: PlanShape, budget: float, explore: float = 0.0) -> tuple[Selection, dict[str, int]]:
+def _selected(
+    shape: PlanShape, budget: float, explore: float = 0.0, before: float = KEEP_ALL
+) -> tuple[Selection, dict[str, int]]:
     """Every slot has the same quality and costs 1. Gives the nodes by their bit set and length too."""
-    buckets = buckets_of(nothing_learnt((0,) * shape.nodes).edges)
+    buckets = buckets_of(nothing_learnt((0,) * shape.nodes).edges, shape.pairs)
     sketch = Sketch(shape, buckets.class_at, AGES)
     slots = (shape.nodes, AGES)
-    found = Estimates(np.ones(slots), (), np.ones(slots), np.ones(slots), np.ones(slots))
+    found = Estimates(
+        np.ones(slots), np.zeros(0), np.zeros(shape.nodes + 1, np.int64), np.ones(slots), np.ones(slots), np.ones(slots)
+    )
     reached = np.array([bool(children) for children in shape.children])
     cost = np.where(reached[:, None], 1.0, 0.0) * np.ones(slots)
     limits = [Limit(np.arange(3) == pattern, cost, budget) for pattern in np.flatnonzero(OVERLOADED)]
-    chosen = select(sketch, found, limits, explore, np.full(3, KEEP_ALL))
+    chosen = select(sketch, found, limits, explore, np.full(3, before))
     names = {}
     for node in shape.children_first:
         bits = "".join("1" if shape.reach[node, pattern] else "0" for pattern in (2, 1, 0))
@@ -102,3 +108,10 @@ def test_the_best_are_taken_first_and_prices_are_where_buckets_begin() -> None:
     kept = np.clip(bucket_of(quality).ravel() - cut + 1, 0, 1)
     assert kept == pytest.approx([0.0, 0.5, 1.0, 1.0])
     assert price_of(np.array([cut, KEEP_ALL])) == pytest.approx([1.0, 0.0])
+
+
+@pytest.mark.parametrize("budget", [30.0, 1e9])
+def test_a_cut_falls_by_an_octave_at_most_however_much_room_there_seems_to_be(budget: float, shape: PlanShape) -> None:
+    strict = BUCKETS - 1.0
+    chosen, _ = _selected(shape, budget, before=strict)
+    assert chosen.cut[OVERLOADED].tolist() == [strict - MOST_LOWERED] * int(OVERLOADED.sum())

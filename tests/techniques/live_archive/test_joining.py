@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ostinato.kernel_cache import interpreted
 from ostinato.query.correlation import Region
 from ostinato.techniques.live_archive import joining
-from ostinato.techniques.live_archive.joining import Lives, Starts, join, join_equal
+from ostinato.techniques.live_archive.joining import Lives, Pairs, Starts, by_start, join, join_equal
 
 pytestmark = pytest.mark.kernel
 
@@ -80,7 +80,7 @@ regions = st.one_of(
 @pytest.fixture(params=["compiled", "interpreted"], autouse=True)
 def _kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "interpreted":
-        for name in ("_walk", "_insert", "_is_past", "_count_before"):
+        for name in ("_walk", "_insert", "_is_past", "_count_before", "_by_group"):
             monkeypatch.setattr(joining, name, interpreted(getattr(joining, name)))
 
 
@@ -128,3 +128,25 @@ def test_times_too_far_apart_for_a_signed_difference() -> None:
     lives = lives_of([(0, far + 1, far + 2, 2)])
     starts = starts_of([(0, -far - 1, 0, [-far]), (0, far, 1, [far + 1])])
     assert join(lives, starts, Region("number", far)).growth.tolist() == [1]
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_pairs_are_ordered_by_the_start_of_the_archive_match(*, in_order: bool) -> None:
+    """Starts at one time count as one: their pairs come by live matches."""
+    rng = np.random.default_rng(7)
+    key, start = rng.integers(0, 3, 30), rng.integers(0, 5, 30)
+    if in_order:
+        order = np.lexsort((start, key))
+        key, start = key[order], start[order]
+    live, growth = np.sort(rng.integers(0, 20, 200)), rng.integers(0, 30, 200)
+    found = by_start(Pairs(live, growth), key, start, 25)
+    expected = sorted(zip(key[growth], start[growth], live, range(200), growth, strict=True))
+    assert found.live.tolist() == [pair[2] for pair in expected]
+    assert found.growth.tolist() == [pair[4] for pair in expected]
+    assert found.of_live.tolist() == np.bincount(live, minlength=25).tolist()
+    assert found.of_growth.tolist() == np.bincount(growth, minlength=30).tolist()
+
+
+def test_no_pairs_have_no_order() -> None:
+    nothing = np.empty(0, np.int64)
+    assert len(by_start(Pairs(nothing, nothing), nothing, nothing, 0).live) == 0

@@ -45,14 +45,6 @@ def test_latest_ends(kernel: Kernel) -> None:
     assert latest.tolist() == [9, 4, 4]
 
 
-@pytest.mark.parametrize("kernel", both(found._order_by_group))
-def test_order_by_group(kernel: Kernel) -> None:
-    group = np.random.default_rng(7).integers(0, 5, 40)
-    order = np.empty(40, np.int64)
-    kernel(group, np.zeros(6, np.int64), order)
-    assert order.tolist() == np.argsort(group, kind="stable").tolist()
-
-
 @pytest.mark.parametrize("kernel", both(ordering._merge))
 def test_results_are_merged_in_order(kernel: Kernel) -> None:
     rng = np.random.default_rng(7)

@@ -9,17 +9,18 @@ from tests.techniques.live_archive.made_up_factors import FACTORS
 
 from ostinato.techniques.live_archive.cost_model import CHOICES, Choice, Factors, costs_of
 from ostinato.techniques.live_archive.planner import (
+    EAGER,
     Decision,
     Settings,
-    after_trial,
     decide,
     drifted_factors,
     first_decision,
     is_trial_due,
+    postponed,
+    rows_to_try,
 )
 
 LIVE_FIRST, ARCHIVE_FIRST = Choice("live_first", True), Choice("archive_first", True)
-EAGER = Choice("eager", False)
 SETTINGS = Settings()
 
 RARE_LIVE = replace(FACTORS, live_matches=1)
@@ -50,6 +51,13 @@ def test_where_regions_do_not_overlap_the_cache_costs_nothing() -> None:
     assert decided(apart).choice == LIVE_FIRST
 
 
+@pytest.mark.parametrize(("matches", "choice"), [(7.1, LIVE_FIRST), (7.2, EAGER)])
+def test_regions_are_worked_out_only_where_that_saves_something(matches: float, choice: Choice) -> None:
+    """Eager costs 5,000; live-first 2,000 and 350 for each live match, so that it saves a tenth up to 7.14 of them."""
+    factors = replace(FACTORS, live_matches=matches, archive_matches=200, results=0)
+    assert decided(factors).choice == choice
+
+
 def test_before_anything_is_measured() -> None:
     decision = first_decision()
     assert decision.choice == LIVE_FIRST
@@ -61,7 +69,8 @@ def test_before_anything_is_measured() -> None:
 
 def test_small_changes_change_nothing() -> None:
     before = decided(RARE_LIVE)
-    assert decided(replace(RARE_LIVE, archive_cost=1.4 * 3, live_matches=1.2), before) is before
+    now = replace(RARE_LIVE, archive_cost=1.4 * 3, live_matches=1.2)
+    assert decided(now, before) == replace(before, costs=costs_of(now))
 
 
 def test_a_choice_changes_when_the_factors_have_drifted() -> None:
@@ -113,8 +122,24 @@ def test_a_factor_that_comes_up_from_nothing_has_drifted() -> None:
 def test_trials_come_at_first_and_then_now_and_then() -> None:
     decision = first_decision()
     assert is_trial_due(decision, 0)
-    decision = after_trial(decided(RARE_LIVE, decision), 2_000, SETTINGS)
+    decision = postponed(decided(RARE_LIVE, decision), 2_000, SETTINGS)
     assert decision.choice == LIVE_FIRST
     assert not is_trial_due(decision, 1_001_999)
     assert is_trial_due(decision, 1_002_000)
     assert decided(RARE_ARCHIVE, decision).next_trial == decision.next_trial
+
+
+@pytest.mark.parametrize(
+    ("rows", "finished", "tried"),
+    [
+        (399, False, 0),
+        (400, False, 400),
+        (9_999, False, 2_000),
+        (19_999, True, 0),
+        (20_000, True, 400),
+        (10**6, True, 2_000),
+    ],
+)
+def test_a_trial_is_small_beside_what_it_may_save(rows: int, *, finished: bool, tried: int) -> None:
+    """Where rows follow it pays later; otherwise it takes two percent of the rows."""
+    assert rows_to_try(rows, SETTINGS, finished=finished) == tried

@@ -59,7 +59,8 @@ class CorrelationBatch:
         known = [] if latest is None else [latest - self.definition.delay]
         known += [] if self.late_until is None else [self.late_until]  # a longer delay than before takes nothing back
         self.watermark = max(known, default=None)
-        self.live, self.archived = live_packing(self.asked), archive_packing(self.asked)
+        self.live = live_packing(self.asked)
+        self.archived = self.live if self.asked.shared else archive_packing(self.asked)
 
     @property
     def spark(self) -> SparkSession:

@@ -89,19 +89,32 @@ class CorrelationCheckpoint:
 
     def keep(self, stepped: DataFrame, slot: int, batch: int, watermark: int | None, definition: str) -> Kept:
         """Writes what a batch leaves over what the one two before it left."""
-        told = self.spark.range(1).select(
-            F.lit(NO_BUCKET).alias(BUCKET),
-            F.lit(DEFINITION).cast("byte").alias(KIND),
-            F.lit(definition).cast("binary").alias(PACK),
-        )
         observed = Observation()
         rows = stepped.drop(ERROR).observe(
             observed, F.max(LATEST).alias("latest"), F.count_if(F.col(KIND) == WANTED).alias("wanted")
         )
-        rows = rows.unionByName(told, allowMissingColumns=True)
-        named = rows.withColumns({BATCH: F.lit(batch).cast("long"), WATERMARK: F.lit(watermark).cast("long")})
-        named.select(*_KEPT.names).write.mode("overwrite").parquet(self._folder(slot))
+        told = self._told(batch, watermark, definition)
+        named = rows.unionByName(told, allowMissingColumns=True).select(*_KEPT.names)
+        named.write.mode("overwrite").parquet(self._folder(slot))
         return Kept(slot, batch, observed.get["latest"], watermark, is_whole=not observed.get["wanted"])
+
+    def _told(self, batch: int, watermark: int | None, definition: str) -> DataFrame:
+        """One row beside those of the buckets, with what is the same for all of them.
+
+        Values of a table, not constants in columns: Spark compiles its code anew for each constant that it meets.
+        """
+        told = self.spark.sql(
+            "SELECT * FROM VALUES (CAST(:bucket AS INT), CAST(:kind AS BYTE), CAST(:pack AS BINARY),"
+            " CAST(:batch AS LONG), CAST(:watermark AS LONG))",
+            args={
+                "bucket": NO_BUCKET,
+                "kind": DEFINITION,
+                "pack": definition,
+                "batch": batch,
+                "watermark": watermark,
+            },
+        )
+        return told.toDF(BUCKET, KIND, PACK, BATCH, WATERMARK)
 
     @property
     def is_new(self) -> bool:

@@ -15,7 +15,7 @@ from ostinato.language.lexer import tokenize
 from ostinato.runtimes.spark.correlation_archive import Source, read_source
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, Reads
-from ostinato.runtimes.spark.correlation_query import answer_of
+from ostinato.runtimes.spark.correlation_query import answer_of, check_archive_is_there
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions
@@ -49,6 +49,8 @@ def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writ
     """Raises where the text around the correlation can't be answered batch by batch, or its answer can't be written."""
     text, found = definition.query, definition.found
     _check_plain_select(text, found)
+    if not definition.writes_archive:
+        check_archive_is_there(text, found, definition.archive_columns)
     asked = definition.plan(spark)
     empty = answer_of(text, asked.measured(spark.createDataFrame([], asked.pairs.schema)))
     if empty.take(1):  # only an aggregate makes a row of none

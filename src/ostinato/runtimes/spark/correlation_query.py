@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from ostinato.language.correlation import correlation_of
+from ostinato.errors import QueryError
+from ostinato.language.correlation import CorrelationText, correlation_of
 from ostinato.planning.typed import Limits
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.correlation_definition import the_correlation
-from ostinato.runtimes.spark.correlation_sql import correlation_pieces
+from ostinato.runtimes.spark.correlation_sql import correlation_pieces, written_alike
 from ostinato.runtimes.spark.query import session_settings
 from ostinato.runtimes.spark.statement import ask_spark
 
@@ -23,12 +24,25 @@ _FRAME = "ost_pairs0"
 def correlate_dataframes(
     text: str, live: DataFrame, archive: DataFrame | None, options: CorrelationOptions, limits: Limits = Limits()
 ) -> DataFrame:
-    """The query's answer, lazily; the names of the text's two tables don't matter. None: live is its own archive."""
+    """The query's answer, lazily; whatever the text's two tables are named. None: live is its own archive."""
     found = the_correlation(text)
+    check_archive_is_there(text, found, archive)
     settings = session_settings(live)
     correlation = correlation_of(text, found, double_quoted_identifiers=settings.double_quoted_identifiers)
     asked = SparkCorrelation(correlation, live, live if archive is None else archive, limits, settings)
     return answer_of(text, asked.matched(options))
+
+
+def check_archive_is_there(text: str, found: CorrelationText, archive: object | None) -> None:
+    """Raises where the text reads two tables, and only one is given."""
+    if archive is None and not written_alike(text, found.live, found.archive):
+        raise QueryError(
+            "INVALID_OPTION",
+            "the archive side reads another table than the live side, and archive= isn't given",
+            text=text,
+            span=found.archive.input,
+            hint="give the archive, or name one table on both sides",
+        )
 
 
 def answer_of(text: str, pairs: DataFrame) -> DataFrame:

@@ -21,12 +21,13 @@ from ostinato.runtimes.task.correlation_memory import Outlook, live_numbers, out
 from ostinato.runtimes.task.correlation_planner import (
     Thought,
     after_step,
+    after_trial,
     candidates_of,
     keeps_growths,
     observed_of,
     thought_from_json,
     thought_to_json,
-    wants_trial,
+    trial_rows,
 )
 from ostinato.runtimes.task.correlation_results import ResultWriter, cached_starts
 from ostinato.runtimes.task.correlation_sides import SideWorker, WindowSide
@@ -39,13 +40,7 @@ from ostinato.techniques.live_archive.cost_model import Choice, Observed
 from ostinato.techniques.live_archive.found import Outcome
 from ostinato.techniques.live_archive.steps import AllLive, Step, all_live
 from ostinato.techniques.live_archive.strategies import strategy
-
-TRIAL_ROWS = 2_000
-"""The first of many rows, on which several strategies are tried."""
-WORTH_A_TRIAL = 50_000
-"""Where no others follow: of fewer rows a trial costs more than the best strategy saves."""
-LEAST_TRIAL_ROWS = 200
-"""On fewer rows a trial shows nothing but overhead."""
+from ostinato.techniques.live_archive.trial import try_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,23 +151,11 @@ class Correlator:
         all_at_once = self.task.live.counts_in_define or self.shared_live is not None
         if all_at_once or self.options.recent_rows is not None or self.task.has_history:
             return self.step(before, whole, history)
-        before = self._after_trial(before, whole)
         size = self.options.step_rows
         done: list[Advanced] = []
         for rows in in_steps((self.live, self.archive), whole, size, size):
             done.append(self.step(done[-1].state if done else before, rows))
         return done[0] if len(done) == 1 else self._together(done)
-
-    def _after_trial(self, before: Remembered, whole: StepRows) -> Remembered:
-        """The state with what a trial on the first of many rows has shown; its results are thrown away."""
-        thought = thought_from_json(before.planner, self.candidates)
-        count = 0 if whole.live is None else whole.live.num_rows
-        if not wants_trial(thought, self.candidates) or count <= (WORTH_A_TRIAL if whole.finished else TRIAL_ROWS):
-            return before
-        first = next(in_steps((self.live, self.archive), whole, TRIAL_ROWS, TRIAL_ROWS))
-        opened = self._open(before, first, None)
-        found = self._found(opened.step, opened.sides, thought, opened.intake.arrived)
-        return replace(before, planner=thought_to_json(found.thought))
 
     def step(self, before: Remembered, rows: StepRows, history: pa.Table | None = None) -> Advanced:
         """A single step."""
@@ -211,21 +194,16 @@ class Correlator:
         )
 
     def _found(self, step: Step, sides: Sides, thought: Thought, rows: int) -> _Found:
-        """The pairs by the strategy that was chosen; in a trial others run as well, for what they cost."""
+        """The pairs by the strategy that is chosen, where a trial is due after it."""
         contained = step.archive.times.keys_with_late_ends().any()
         if contained or (thought.choice.strategy == "window_first" and not step.live_ends_rise):
             outcome = by_past(step, sides.archive, self.task.archive.rows_before)
             return _Found(outcome, thought)
-        trial = wants_trial(thought, self.candidates) and rows >= LEAST_TRIAL_ROWS and not step.finished
-        seen = Observed()
-        if trial:
-            self._run(thought.choice, step, sides, 0)  # kernels are loaded now
-            for choice in self.candidates:
-                if choice != thought.choice:
-                    shown = self._run(choice, step, sides, 0)[1]
-                    seen = seen.plus(replace(shown, results=0.0, join_seconds=0.0))  # the same for all: counted once
+        tried = trial_rows(thought, self.candidates, rows, finished=step.finished)
+        if tried:
+            thought = after_trial(thought, try_out(step, tried), self.candidates)
         outcome, own = self._run(thought.choice, step, sides, rows)
-        return _Found(outcome, after_step(thought, seen.plus(own), self.candidates, was_trial=trial))
+        return _Found(outcome, after_step(thought, own, self.candidates))
 
     def _run(self, choice: Choice, step: Step, sides: Sides, rows: int) -> tuple[Outcome, Observed]:
         before = replace(sides.live.work), replace(sides.archive.work)

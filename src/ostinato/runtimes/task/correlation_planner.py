@@ -20,10 +20,11 @@ from ostinato.techniques.live_archive.found import Outcome
 from ostinato.techniques.live_archive.planner import (
     Decision,
     Settings,
-    after_trial,
     decide,
     first_decision,
     is_trial_due,
+    postponed,
+    rows_to_try,
 )
 from ostinato.techniques.live_archive.sides import Work
 
@@ -91,23 +92,32 @@ def first_thought(candidates: tuple[Choice, ...]) -> Thought:
     return Thought(replace(decision, reason="asked for") if len(candidates) == 1 else decision)
 
 
-def wants_trial(thought: Thought, candidates: tuple[Choice, ...]) -> bool:
-    """Whether the next step should show what several strategies cost."""
-    return len(candidates) > 1 and is_trial_due(thought.decision, thought.rows)
+def trial_rows(thought: Thought, candidates: tuple[Choice, ...], rows: int, *, finished: bool) -> int:
+    """How many of a step's rows are to be tried before a strategy is chosen for it; 0: no trial."""
+    if len(candidates) == 1 or not is_trial_due(thought.decision, thought.rows):
+        return 0
+    return rows_to_try(rows, SETTINGS, finished=finished)
 
 
-def after_step(thought: Thought, seen: Observed, candidates: tuple[Choice, ...], *, was_trial: bool) -> Thought:
-    """What is thought once a step has shown what it costs; before the first trial that is mostly loading kernels."""
-    if len(candidates) > 1 and not was_trial and not thought.decision.next_trial:
-        return thought
+def after_trial(thought: Thought, seen: Observed, candidates: tuple[Choice, ...]) -> Thought:
+    """What is thought once a trial has shown what its rows cost; these aren't counted as rows that were done."""
     observed = thought.observed.plus(seen, FORGETS)
-    rows = thought.rows + int(seen.rows)
+    factors = factors_of(observed)
+    if factors is None:  # one side has no rows yet
+        return thought
+    decision = decide(thought.decision, factors, candidates, SETTINGS)
+    return replace(thought, decision=postponed(decision, thought.rows, SETTINGS), observed=observed)
+
+
+def after_step(thought: Thought, seen: Observed, candidates: tuple[Choice, ...]) -> Thought:
+    """What is thought once a step has shown what it costs; before the first trial that is mostly loading kernels."""
+    if len(candidates) > 1 and not thought.decision.next_trial:
+        return replace(thought, rows=thought.rows + int(seen.rows))
+    observed = thought.observed.plus(seen, FORGETS)
     decision = thought.decision
-    if was_trial:
-        decision = after_trial(decision, rows, SETTINGS)
     if len(candidates) > 1:
         decision = decide(decision, factors_of(observed), candidates, SETTINGS)
-    return replace(thought, decision=decision, observed=observed, rows=rows)
+    return replace(thought, decision=decision, observed=observed, rows=thought.rows + int(seen.rows))
 
 
 def observed_of(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.matching.growths import ProbeMatches
 from ostinato.planning.correlation_plan import Clock
@@ -18,6 +20,7 @@ from ostinato.runtimes.task.correlation_state import Remembered
 from ostinato.runtimes.task.correlation_task import CorrelationTask, SideTask
 from ostinato.runtimes.task.stream_batches import joined, split
 from ostinato.techniques.live_archive.found import NOT_FOUND_HERE, Growths, Outcome
+from ostinato.techniques.live_archive.joining import OrderedPairs, Pairs, by_start
 from ostinato.techniques.live_archive.ordering import ResultTimes, merged_order
 from ostinato.techniques.live_archive.sides import Ints
 
@@ -58,6 +61,7 @@ class ResultWriter:
         self.held_schema = pa.schema([*own, *self.schema])
         cached = [pa.field(name, pa.int64()) for name in (KEY, PLACE, START, END)]
         self.cache_schema = pa.schema([*cached, *_fields(task.archive, ARCHIVE)])
+        self._texts = frozenset(name for name in task.live.typed.plan.shown if _is_text(task.live.column_type(name)))
         self._equal_keys = [
             (name, other)
             for name, other in task.keys
@@ -65,24 +69,35 @@ class ResultWriter:
             and not pa.types.is_floating(task.live.column_type(name))  # 0.0 equals -0.0, and is another value
         ]
 
-    def rows(self, live: WindowSide, outcome: Outcome, number: Ints | None, before: Remembered) -> pa.RecordBatch:
-        """The pairs as rows of `held_schema`, by key, start and end."""
-        assert outcome.live_found is not None
-        order = outcome.pair_order()
-        live_of_pair, growth_of_pair = outcome.live_of_pair[order], outcome.growth_of_pair[order]
-        places, of_pair = _distinct(live_of_pair, len(outcome.live.key))
-        found = outcome.live.found[places]
-        values = live.values(outcome.live_found, found, None if number is None else number[found])
-        taken = pa.array(of_pair)
-        of_live = {name: values.arrays[name].take(taken) for name in self.task.live.output_names}
+    def rows(self, live: WindowSide, outcome: Outcome, number: Ints | None, before: Remembered) -> NewResults:
+        """The pairs as result rows, by key, start and end."""
+        task, growths = self.task, outcome.growths
+        unordered = Pairs(outcome.live_of_pair, outcome.growth_of_pair)
+        pairs = by_start(unordered, growths.key, growths.start, len(outcome.live.key))
+        of_live = self._live_columns(live, outcome, number, pairs)
         equal = {other: of_live[name] for name, other in self._equal_keys}
-        others = [name for name in self.task.archive.output_names if name not in equal]
-        of_archive = equal | self.archive_values(outcome, growth_of_pair, before, others)
-        start, end = outcome.growths.start[growth_of_pair], outcome.live.end[live_of_pair]
-        own = [pa.array(outcome.live.key[live_of_pair]), pa.array(start), pa.array(end)]
-        own += [moments(start, self.task.live.clock), moments(end, self.task.live.clock)]
-        in_order = [of_archive[name] for name in self.task.archive.output_names]
-        return _typed([*own, *of_live.values(), *in_order], self.held_schema)
+        others = [name for name in task.archive.output_names if name not in equal]
+        used, taken = _compacted(pairs.growth, pairs.of_growth)
+        values = self.archive_values(outcome, used, before, others)
+        of_archive = equal | {name: array.take(taken) for name, array in values.items()}
+        start = moments(growths.start, task.live.clock).take(pa.array(pairs.growth))
+        end = moments(outcome.live.end, task.live.clock).take(pa.array(pairs.live))
+        in_order = [of_archive[name] for name in task.archive.output_names]
+        return NewResults(pairs, outcome, _typed([start, end, *of_live.values(), *in_order], self.schema))
+
+    def _live_columns(
+        self, live: WindowSide, outcome: Outcome, number: Ints | None, pairs: OrderedPairs
+    ) -> dict[str, pa.Array]:
+        """The live matches' output columns for the pairs; each is computed once."""
+        assert outcome.live_found is not None
+        used, taken = _compacted(pairs.live, pairs.of_live)
+        found = outcome.live.found[used]
+        values = live.values(outcome.live_found, found, None if number is None else number[found]).arrays
+        of_key = RunsOfKeys(outcome.live.key[used], pairs.of_live[used])
+        return {
+            name: of_key.repeated(values[name]) if name in self._texts else values[name].take(taken)
+            for name in self.task.live.output_names
+        }
 
     def archive_values(
         self, outcome: Outcome, chosen: Ints, before: Remembered, names: Sequence[str]
@@ -100,9 +115,8 @@ class ResultWriter:
         before: Remembered,
         names: Sequence[str],
     ) -> dict[str, pa.Array]:
-        """Each is computed once, or taken from the cache."""
-        places, of_chosen = _distinct(chosen, len(growths.key))
-        growths = growths.chosen(places)
+        """Of growths that are chosen once each; their values are computed, or taken from the cache."""
+        growths = growths.chosen(chosen)
         is_new = growths.found != NOT_FOUND_HERE
         parts: list[Sequence[pa.Array]] = []
         if is_new.any() or before.cache is None:
@@ -113,10 +127,11 @@ class ResultWriter:
             assert before.cache is not None
             stored = pa.array(growths.stored[~is_new])
             parts.append([before.cache.column(f"{ARCHIVE}.{name}").take(stored) for name in names])
-        place = np.empty(len(places), np.int64)
-        place[np.concatenate([np.flatnonzero(is_new), np.flatnonzero(~is_new)])] = np.arange(len(places))
-        taken = pa.array(place[of_chosen])
-        columns = [one_array(pa.chunked_array(pieces)).take(taken) for pieces in zip(*parts, strict=True)]
+        if len(parts) == 1:
+            return dict(zip(names, parts[0], strict=True))
+        place = np.empty(len(is_new), np.int64)
+        place[np.concatenate([np.flatnonzero(is_new), np.flatnonzero(~is_new)])] = np.arange(len(is_new))
+        columns = [one_array(pa.chunked_array(pieces)).take(pa.array(place)) for pieces in zip(*parts, strict=True)]
         return dict(zip(names, columns, strict=True))
 
     def cache(self, outcome: Outcome, kept: Ints, before: Remembered) -> pa.RecordBatch | None:
@@ -129,14 +144,17 @@ class ResultWriter:
         return _typed([*numbers, *values.values()], self.cache_schema)
 
     def split(
-        self, held: pa.RecordBatch | None, new: pa.RecordBatch | None, first_possible: Ints | None
+        self, held: pa.RecordBatch | None, new: NewResults | None, first_possible: Ints | None
     ) -> tuple[pa.Table, pa.RecordBatch | None]:
         """What can be given and what waits, both by key, start and end as what comes in. None: nothing has to wait."""
-        rows = joined([held, new])
+        if held is None and new is not None and first_possible is None:
+            return pa.Table.from_batches([new.rows]), None
+        latest = None if new is None else new.with_times(self.held_schema)
+        rows = joined([held, latest])
         if rows is None:
             return self.schema.empty_table(), None
-        if held is not None and new is not None:
-            rows = rows.take(pa.array(merged_order(_times_of(held), _times_of(new))))
+        if held is not None and latest is not None:
+            rows = rows.take(pa.array(merged_order(_times_of(held), _times_of(latest))))
         waits = None
         if first_possible is not None:
             goes = np.asarray(rows.column(START)) <= first_possible[np.asarray(rows.column(KEY))]
@@ -144,6 +162,35 @@ class ResultWriter:
             if rows is None:
                 return self.schema.empty_table(), waits
         return pa.Table.from_arrays(rows.columns[3:], schema=self.schema), waits
+
+
+@dataclass(frozen=True, slots=True)
+class NewResults:
+    """The results of one step, by key, start and end."""
+
+    pairs: OrderedPairs
+    outcome: Outcome
+    rows: pa.RecordBatch
+
+    def with_times(self, schema: pa.Schema) -> pa.RecordBatch:
+        """With what puts them in order among those that wait."""
+        live, growths = self.outcome.live, self.outcome.growths
+        own = [live.key[self.pairs.live], growths.start[self.pairs.growth], live.end[self.pairs.live]]
+        return pa.RecordBatch.from_arrays([*map(pa.array, own), *self.rows.columns], schema=schema)
+
+
+class RunsOfKeys:
+    """Result rows lie key by key: a text that all rows of a key have is written in runs, not taken row by row."""
+
+    def __init__(self, key: Ints, pairs: Ints) -> None:
+        """Of matches, key by key: the key, and how many pairs it is in (one at least)."""
+        self.first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+        self.ends = np.cumsum(np.add.reduceat(pairs, self.first))
+
+    def repeated(self, of_match: pa.Array) -> pa.Array:
+        """For each result row the value of its key."""
+        of_key = of_match.take(pa.array(self.first))
+        return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(pa.array(self.ends), of_key))
 
 
 def _times_of(results: pa.RecordBatch) -> ResultTimes:
@@ -156,11 +203,17 @@ def cached_starts(cache: pa.RecordBatch) -> int:
     return 1 + int(((key[1:] != key[:-1]) | (place[1:] != place[:-1])).sum())
 
 
-def _distinct(values: Ints, count: int) -> tuple[Ints, Ints]:
-    """The different values below `count`, ascending, and the place of each value among them."""
-    marked = np.zeros(count, np.bool_)
-    marked[values] = True
-    return np.flatnonzero(marked), (np.cumsum(marked) - 1)[values]
+def _compacted(chosen: Ints, times_chosen: Ints) -> tuple[Ints, pa.Array]:
+    """What is chosen at all, ascending, and the place of each choice among it."""
+    used = np.flatnonzero(times_chosen)
+    if len(used) == len(times_chosen):
+        return used, pa.array(chosen)
+    return used, pa.array((np.cumsum(times_chosen > 0) - 1)[chosen])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Of these types equal values are the same value; 0.0 and -0.0 aren't."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
 
 
 def _typed(arrays: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
@@ -25,7 +26,7 @@ from ostinato.runtimes.task.arrow_batches import row_masks
 from ostinato.runtimes.task.columns import microseconds_of
 from ostinato.runtimes.task.correlation_task import SideTask
 from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
-from ostinato.techniques.live_archive.sides import NO_TIME, Ints, Times, Work
+from ostinato.techniques.live_archive.sides import LARGEST_TIME, NO_TIME, Ints, Times, Work
 
 
 class SideWorker:
@@ -38,7 +39,10 @@ class SideWorker:
     def times_of(self, rows: pa.RecordBatch) -> tuple[Ints, Ints]:
         """Start and end of each row; NO_TIME where it has none. Raises INTERVAL_ENDS_FIRST."""
         clock = self.task.clock
-        start = microseconds_of(rows.column(self.task.arriving(clock.start)))
+        column = rows.column(self.task.arriving(clock.start))
+        start = microseconds_of(column)
+        if pa.types.is_int64(clock.type):
+            _check_size(column, clock.start)
         if not clock.has_intervals:
             return start, start
         end = microseconds_of(rows.column(self.task.arriving(clock.end)))
@@ -80,6 +84,17 @@ class SideWorker:
         return WindowSide(self, rows, window, times, self.worker.task if task is None else task, known_until)
 
 
+def _check_size(column: pa.Array, name: str) -> None:
+    """Numbers that order the rows leave room to add a distance; dates and timestamps always do."""
+    range_of = pc.min_max(column).as_py()
+    if any(value is not None and abs(value) > LARGEST_TIME for value in range_of.values()):
+        raise MatchError(
+            "ARITHMETIC_OVERFLOW",
+            f"the numbers of '{name}' are too large to tell how far rows are from one another",
+            hint=f"order a correlation by numbers between {-LARGEST_TIME} and {LARGEST_TIME}",
+        )
+
+
 @dataclass(slots=True)
 class WindowSide:
     """Rows of one side in order: what strategies call a `Side`."""
@@ -90,6 +105,8 @@ class WindowSide:
     times: Times
     task: Task
     known_until: int
+    decided_until: Ints | None = None
+    """Of each key the row from which on rows to come may change conditions; None: nothing comes."""
     work: Work = field(default_factory=Work)
     _prepared: Prepared | None = None
     _quiet: Ints | None = None
@@ -97,7 +114,7 @@ class WindowSide:
     @property
     def prepared(self) -> Prepared:
         if self._prepared is None:  # not counted as work: all strategies need it
-            self._prepared = self.owner.worker.prepared(self.window, self.task)
+            self._prepared = self.owner.worker.prepared(self.window, self.task, self.decided_until)
         return self._prepared
 
     def find(self, probes: Probes, mode: ProbeMode) -> ProbeMatches:
@@ -109,7 +126,7 @@ class WindowSide:
             raise self.owner.worker.with_key(error, self.window) from None
         finally:
             self.work.seconds += time.thread_time() - began
-            self.work.rows += int((probes.end - probes.start).sum())
+            self.work.rows += int((probes.stop - probes.start).sum())
 
     def quiet_before(self) -> Ints:
         if self._quiet is None:

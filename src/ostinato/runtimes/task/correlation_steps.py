@@ -43,6 +43,7 @@ def step_of(
     archive_end = _consumable(sides.archive, task.archive, until, archive_at[:-1])
     for side, end in ((sides.live, live_end), (sides.archive, archive_end)):
         side.known_until = min(side.known_until, _before_waiting(side.times, end))
+        side.decided_until = end
     return Step(
         live=sides.live,
         archive=sides.archive,

@@ -140,12 +140,18 @@ class Worker:
         """The times of the rows, where WITHIN needs them."""
         return self._time(window.columns, self.task)
 
-    def prepared(self, window: Window, task: Task | None = None) -> Prepared:
-        """The rows and conditions, for searches in parts of them; `task` may differ from `self.task` in its bounds."""
+    def prepared(
+        self, window: Window, task: Task | None = None, decided_until: NDArray[np.int64] | None = None
+    ) -> Prepared:
+        """The rows and conditions, for searches in parts of them; `task` may differ from `self.task` in its bounds.
+
+        `decided_until`: of each key the row from which on rows to come may change conditions.
+        """
         columns, task = window.columns, self.task if task is None else task
         combined, of_state = self._combined(window, task)
         key_at = columns.ordered.key_at
-        return prepare(task, key_at, self._time(columns, task), combined, of_state, self._over_run(columns))
+        time_us, over_run = self._time(columns, task), self._over_run(columns)
+        return prepare(task, key_at, time_us, combined, of_state, over_run, decided_until=decided_until)
 
     def _search(self, window: Window, spans: Spans) -> Searched:
         columns = window.columns

@@ -9,16 +9,15 @@ import numpy as np
 from ostinato.matching.growths import ProbeMatches, ProbeMode
 from ostinato.techniques.live_archive.found import Growths, LiveMatches, Outcome, RegionSums, live_matches
 from ostinato.techniques.live_archive.joining import Pairs
-from ostinato.techniques.live_archive.sides import NO_TIME, Ints, covered, first_at_least, probes_of, runs_of
-from ostinato.techniques.live_archive.steps import Step, pairs_of, quiet_ends, searched, seen, unsearched
+from ostinato.techniques.live_archive.sides import NO_TIME, Ints, covered, first_at_least, runs_of
+from ostinato.techniques.live_archive.steps import Step, live_probes, pairs_of, quiet_ends, searched, seen, unsearched
 
 
 def archive_first(step: Step) -> Outcome:
     """Equation 4 without its minimum: for each archive start the live pattern is matched in the region ahead of it."""
     ahead = _ahead(step)
     times = step.live.times
-    probes = probes_of(times, ahead.start, ahead.stop, ahead.end, is_open=not step.finished)
-    found = step.live.find(probes, step.modes.live)
+    found = step.live.find(live_probes(step, ahead.start, ahead.stop, ahead.end), step.modes.live)
     live = live_matches(times, found, step.modes, step.given)
     return _outcome(step, ahead, found, live, _pairs_ahead(step, ahead, live, ahead.entry[found.probe[live.found]]))
 
@@ -44,7 +43,7 @@ def archive_first_cached(step: Step) -> Outcome:
     start, stop = runs_of(covered(len(times.start), ahead.start, ahead.stop), times.key_at)
     chained = step.modes.live is ProbeMode.CHAINED
     end = step.live_end[times.key_of(start)] if chained else stop
-    found = step.live.find(probes_of(times, start, stop, end, is_open=not step.finished), step.modes.live)
+    found = step.live.find(live_probes(step, start, stop, end), step.modes.live)
     live = live_matches(times, found, step.modes, step.given)
     return _outcome(step, ahead, found, live, pairs_of(step, live, ahead.growths, found, ahead.found))
 
@@ -81,6 +80,7 @@ def _ahead(step: Step) -> _Ahead:
         stop = live.first_at_least(live.end, first.key, latest + 1)
     else:
         stop = live.key_at[first.key + 1]
+    begin = np.maximum(begin, step.first_live_start[first.key])
     if step.modes.live is ProbeMode.INCREMENTAL:
         begin = np.maximum(begin, step.given[first.key])
     stop = np.minimum(stop, step.live_end[first.key])

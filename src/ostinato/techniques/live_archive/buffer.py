@@ -58,6 +58,8 @@ def rows_to_keep(
     first = np.minimum(first, future.counted_from)
     is_past = (missing.until <= future.time) & future.begins_at_hand
     missing = Missing(np.where(is_past, NOTHING_MISSING, missing.since), missing.until)
+    if missing.is_some.any():
+        first = np.where(missing.is_some, at_change_of_time(times, first), first)
     if capacity is None:
         return Kept(first, missing)
     cut = at_change_of_time(times, np.clip(end - capacity - before, first, future.counted_from))

@@ -117,20 +117,6 @@ class Outcome:
     """Where the strategy looked at those of live matches."""
     archive_regions: RegionSums = NO_REGIONS
 
-    def pair_order(self) -> Ints:
-        """Places of the pairs by key, start and end; they come by key and end."""
-        growths = self.growths
-        same_key = growths.key[1:] == growths.key[:-1]
-        if ((growths.start[1:] < growths.start[:-1]) & same_key).any() or (growths.key[1:] < growths.key[:-1]).any():
-            chosen = growths.chosen(self.growth_of_pair)
-            return np.lexsort((self.live_of_pair, chosen.start, chosen.key))
-        is_later = np.ones(len(growths.key), np.int64)
-        is_later[1:] = ~same_key | (growths.start[1:] != growths.start[:-1])
-        group = np.cumsum(is_later)
-        order = np.empty(len(self.growth_of_pair), np.int64)
-        _order_by_group(group[self.growth_of_pair], np.zeros(len(growths.key) + 2, np.int64), order)
-        return order
-
 
 def live_matches(times: Times, found: ProbeMatches, modes: Modes, given: Ints) -> LiveMatches:
     """The matches that weren't given before and have a time, in order."""
@@ -173,15 +159,3 @@ def _latest_ends(end, start, length, result):  # type: ignore[no-untyped-def]
         for row in range(start[i] + 1, start[i] + length[i]):
             latest = max(latest, end[row])
         result[i] = latest
-
-
-@kernel
-def _order_by_group(group, place, order):  # type: ignore[no-untyped-def]
-    """Counting sort: what is equal keeps its order. `place` has room for one more than there are groups, all zero."""
-    for i in range(len(group)):
-        place[group[i] + 1] += 1
-    for i in range(1, len(place)):
-        place[i] += place[i - 1]
-    for i in range(len(group)):
-        order[place[group[i]]] = i
-        place[group[i]] += 1

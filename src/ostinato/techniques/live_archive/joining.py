@@ -121,6 +121,56 @@ def _by_first_end(starts: Starts) -> Ints:
     return np.lexsort((first_end, key)) if falls.any() else np.arange(len(key))
 
 
+class OrderedPairs(NamedTuple):
+    """Pairs by the key and start of the archive's match, then by the live one's end."""
+
+    live: Ints
+    growth: Ints
+    of_live: Ints
+    """How many pairs each live match is in."""
+    of_growth: Ints
+
+
+def by_start(pairs: Pairs, growth_key: Ints, growth_start: Ints, lives: int) -> OrderedPairs:
+    """Pairs that come by live matches, of which there are `lives`; growths are given by their keys and starts."""
+    group = _groups(growth_key, growth_start)
+    found = OrderedPairs(
+        np.empty_like(pairs.live), np.empty_like(pairs.growth), np.zeros(lives, np.int64), np.zeros_like(group)
+    )
+    _by_group(pairs, group, np.zeros(len(group) + 1, np.int64), found)
+    return found
+
+
+def _groups(key: Ints, start: Ints) -> Ints:
+    """Numbers that rise with the key and, inside it, with the start; equal ones have the same."""
+    same_key = key[1:] == key[:-1]
+    if (key[1:] < key[:-1]).any() or (same_key & (start[1:] < start[:-1])).any():
+        order = np.lexsort((start, key))
+        group = np.empty_like(order)
+        group[order] = _groups(key[order], start[order])
+        return group
+    rises = np.zeros(len(key), np.int64)
+    rises[1:] = ~same_key | (start[1:] != start[:-1])
+    return np.cumsum(rises)
+
+
+@kernel
+def _by_group(pairs, group, place, found):  # type: ignore[no-untyped-def]
+    """Counting sort: what is equal keeps its order. `place` has room for one more than there are groups, all zero."""
+    for i in range(len(pairs.live)):
+        found.of_live[pairs.live[i]] += 1
+        found.of_growth[pairs.growth[i]] += 1
+    for growth in range(len(group)):
+        place[group[growth] + 1] += found.of_growth[growth]
+    for i in range(1, len(place)):
+        place[i] += place[i - 1]
+    for i in range(len(pairs.live)):
+        growth = pairs.growth[i]
+        at = place[group[growth]]
+        place[group[growth]] = at + 1
+        found.live[at], found.growth[at] = pairs.live[i], growth
+
+
 @kernel
 def _walk(lives, starts, until, order, by_rows, size, pairs_of, live_of_pair, growth_of_pair):  # type: ignore[no-untyped-def]
     """Without room for pairs: writes to `pairs_of` how many each live match has, at most. Else writes the pairs."""

@@ -1,8 +1,8 @@
 """Factors measured while running -> which strategy runs the next step, and why.
 
 A choice stands until the factors that it was made with have drifted, and then changes only for one that is cheaper by
-more than measurements scatter. What a strategy doesn't do it doesn't measure, so from time to time a small step is a
-trial: several strategies run on it, for what they show of the factors.
+more than measurements scatter. What a strategy doesn't do it doesn't measure, so from time to time a few rows of a step
+are searched in a trial (`trial.py`), for what that shows of the factors.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.techniques.live_archive.cost_model import CHOICES, Choice, Factors, costs_of
+
+EAGER = Choice("eager", False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,11 @@ class Settings:
     gain: float = 0.1
     """What another choice must save, as a share of the present one's cost."""
     trial_rows: int = 2_000
-    """A trial takes so many rows at most: it runs several strategies."""
+    """A trial searches so many rows at most."""
+    least_trial_rows: int = 400
+    """Of fewer a trial shows too little."""
+    trial_share: float = 0.02
+    """Where no rows follow: the share of a step's rows that a trial may search."""
     rows_between_trials: int = 1_000_000
 
 
@@ -34,7 +40,7 @@ class Decision:
     reason: str
     factors: Factors | None = None
     costs: Mapping[Choice, float] | None = None
-    """Seconds for `factors.rows` rows."""
+    """Seconds for the rows observed last."""
     next_trial: int = 0
     """The number of rows seen from which on a trial is due."""
 
@@ -45,11 +51,17 @@ def first_decision(candidates: Sequence[Choice] = CHOICES) -> Decision:
 
 
 def is_trial_due(decision: Decision, rows_seen: int) -> bool:
-    """Whether the next step should be a trial."""
+    """Whether the next step should begin with a trial."""
     return rows_seen >= decision.next_trial
 
 
-def after_trial(decision: Decision, rows_seen: int, settings: Settings) -> Decision:
+def rows_to_try(rows: int, settings: Settings, *, finished: bool) -> int:
+    """How many of a step's rows a trial searches; 0: it costs more than it can save, or shows too little."""
+    affordable = min(settings.trial_rows, int(settings.trial_share * rows) if finished else rows)
+    return affordable if affordable >= settings.least_trial_rows else 0
+
+
+def postponed(decision: Decision, rows_seen: int, settings: Settings) -> Decision:
     """The same choice, with the next trial a while away."""
     return replace(decision, next_trial=rows_seen + settings.rows_between_trials)
 
@@ -59,10 +71,10 @@ def decide(decision: Decision, factors: Factors | None, candidates: Sequence[Cho
     if factors is None:
         return decision
     drifted = () if decision.factors is None else drifted_factors(decision.factors, factors, settings.drift)
-    if decision.factors is not None and not drifted:
-        return decision
     costs = costs_of(factors)
-    best = min(candidates, key=lambda choice: costs[choice])
+    if decision.factors is not None and not drifted:
+        return replace(decision, costs=costs)
+    best = _cheapest(costs, candidates, settings)
     if decision.factors is None:
         return replace(decision, choice=best, reason="the cheapest as measured", factors=factors, costs=costs)
     because = f"{', '.join(drifted)} changed"
@@ -71,6 +83,12 @@ def decide(decision: Decision, factors: Factors | None, candidates: Sequence[Cho
         return replace(decision, reason=reason, factors=factors, costs=costs)
     reason = f"{because}: cheaper now than {_name(decision.choice)}"
     return replace(decision, choice=best, reason=reason, factors=factors, costs=costs)
+
+
+def _cheapest(costs: Mapping[Choice, float], candidates: Sequence[Choice], settings: Settings) -> Choice:
+    """Eager unless another saves something worth it: that regions have to be worked out isn't in the equations."""
+    best = min(candidates, key=lambda choice: costs[choice])
+    return EAGER if EAGER in candidates and costs[best] >= (1 - settings.gain) * costs[EAGER] else best
 
 
 def drifted_factors(before: Factors, now: Factors, drift: float) -> tuple[str, ...]:

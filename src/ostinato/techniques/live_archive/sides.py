@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 NO_TIME = np.iinfo(np.int64).min
 """The time of a row without one; such rows stand first in their key."""
+LARGEST_TIME = 1 << 61
+"""No time is further from zero: a distance can be added or taken away in 64 bits."""
 
 
 class Times(NamedTuple):
@@ -104,7 +106,7 @@ class Side(Protocol):
         ...
 
 
-def probes_of(times: Times, start: Ints, stop: Ints, end: Ints, *, is_open: bool) -> Probes:
+def probes_of(times: Times, start: Ints, stop: Ints, end: Ints, *, is_open: bool | Mask) -> Probes:
     """Probes inside keys; conditions can read all rows of the key that are at hand."""
     key = times.key_of(start)
     flags = np.full(len(start), is_open, np.uint8)

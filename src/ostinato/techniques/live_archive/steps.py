@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ostinato.matching.growths import ProbeMatches
+from ostinato.matching.growths import ProbeMatches, Probes
 from ostinato.query.correlation import Region
 from ostinato.techniques.live_archive.found import Growths, LiveMatches, Modes, RegionSums, growths_of, live_matches
 from ostinato.techniques.live_archive.joining import Lives, Pairs, Starts, join, join_equal
@@ -101,10 +101,17 @@ def all_live(step: Step) -> AllLive:
     times, end = step.live.times, step.live_end
     asked = np.flatnonzero(step.first_live_start < end)
     start, stop = step.first_live_start[asked], end[asked]
-    found = step.live.find(probes_of(times, start, stop, stop, is_open=not step.finished), step.modes.live)
+    found = step.live.find(live_probes(step, start, stop, stop), step.modes.live)
     next_start = end.copy()
     np.minimum.at(next_start, asked[found.open_probe], found.open_start)
     return AllLive(found, live_matches(times, found, step.modes, step.given), next_start)
+
+
+def live_probes(step: Step, start: Ints, stop: Ints, end: Ints) -> Probes:
+    """Probes of live rows: of a probe that ends inside its key rows follow, so `$` doesn't hold at its end."""
+    times = step.live.times
+    follows = end < times.key_at[times.key_of(start) + 1]
+    return probes_of(times, start, stop, end, is_open=follows | (not step.finished))
 
 
 def quiet_ends(step: Step) -> Ints:

@@ -6,8 +6,8 @@ import numpy as np
 
 from ostinato.matching.growths import ProbeMode
 from ostinato.techniques.live_archive.found import LiveMatches, Outcome, live_matches
-from ostinato.techniques.live_archive.sides import NO_TIME, Ints, probes_of
-from ostinato.techniques.live_archive.steps import Regions, Step, as_of, quiet_ends, regions_of
+from ostinato.techniques.live_archive.sides import NO_TIME, Ints
+from ostinato.techniques.live_archive.steps import Regions, Step, as_of, live_probes, quiet_ends, regions_of
 
 
 def window_first(step: Step) -> Outcome:
@@ -15,15 +15,15 @@ def window_first(step: Step) -> Outcome:
     times = step.live.times
     key = np.repeat(np.arange(times.keys), np.diff(times.key_at))
     rows = np.arange(len(key))
-    is_last = (rows >= step.given[key]) & (rows < step.live_end[key]) & (times.end != NO_TIME)
+    first = np.maximum(step.given, step.first_live_start)  # where a match to give can end at the earliest
+    is_last = (rows >= first[key]) & (rows < step.live_end[key]) & (times.end != NO_TIME)
     rows, key = rows[is_last], key[is_last]
     windows = LiveMatches(key, times.end[rows] + 1, times.end[rows], rows, rows)
     regions = regions_of(step, windows)
     begins = _window_begins(step, windows, regions)
     # Whether a match of the standard's goes on behind the window only later rows can tell.
     end = rows + 1 if step.modes.live is ProbeMode.INCREMENTAL else step.live_end[key]
-    probes = probes_of(times, begins, rows + 1, end, is_open=not step.finished)
-    found = step.live.find(probes, step.modes.live)
+    found = step.live.find(live_probes(step, begins, rows + 1, end), step.modes.live)
     ends_there = found.start + found.length - 1 == rows[found.probe]
     live = live_matches(times, found, step.modes, step.given)
     live = live.chosen(ends_there[live.found])
