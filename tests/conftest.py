@@ -17,7 +17,9 @@ TESTS = Path(__file__).parent
 
 _slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("fast", deadline=None, derandomize=True, max_examples=60, suppress_health_check=_slow_is_fine)
-settings.register_profile("deep", deadline=None, max_examples=1000, suppress_health_check=_slow_is_fine)
+settings.register_profile(
+    "deep", deadline=None, derandomize=True, max_examples=1000, suppress_health_check=_slow_is_fine
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 

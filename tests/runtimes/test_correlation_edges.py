@@ -70,6 +70,34 @@ def test_rows_that_no_live_match_can_end_with_any_more(strategy: str, cache: boo
     assert sorted(found) == sorted(expected(text, table))
 
 
+def lasting(*days: tuple[int, int]) -> pa.Table:
+    """Events from one day to another."""
+    starts, ends = ([date(2024, 1, day) for day in each] for each in zip(*days, strict=True))
+    return pa.table({"symbol": ["X"] * len(days), "t": starts, "u": ends, "price": [1] * len(days)})
+
+
+@pytest.mark.parametrize("step_rows", [1, 2, 100])
+@pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
+def test_an_archive_event_inside_one_that_lasts(strategy: str, cache: bool, step_rows: int) -> None:
+    # The event of 2 to 7 isn't over at 5; that of 3 to 4, behind it, is.
+    text = query("PATTERN (A B)", ANY, "INTERVAL '5' DAY", order="t, u")
+    live, archive = lasting((4, 5), (5, 5), (25, 26)), lasting((2, 7), (3, 4))
+    found = answer(text, live, archive=archive, strategy=strategy, cache=cache, step_rows=step_rows)
+    assert found == [(date(2024, 1, 3), date(2024, 1, 5), 1, 1, 1, 1)]
+
+
+@pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
+def test_live_events_inside_one_another_keep_the_order(strategy: str, cache: bool) -> None:
+    # The event of 4 to 7 is known at 7; that of 6 waits until 10 for the one before it, and its result comes first.
+    text = query("PATTERN (A)", ANY, "INTERVAL '9' DAY", order="t, u", modes=("", "MAXIMAL MATCHES"))
+
+    live, archive = lasting((2, 3), (4, 7), (5, 10), (6, 6), (7, 7), (12, 12)), lasting((1, 1))
+    options: dict[str, Any] = {"strategy": strategy, "cache": cache, "archive": archive}
+    for step_rows in (1, 2, 100):
+        found = answer(text, live, step_rows=step_rows, **options)
+        assert [end.day for _, end, *_ in found] == [3, 6, 7, 7, 10]
+
+
 # --- equal times ------------------------------------------------------------------------------------------------------
 
 

@@ -34,7 +34,7 @@ class Outlook:
     """Of each key the archive's first row whose start isn't known."""
     open_starts: Ints
     first_possible: Ints
-    """Of each key the earliest start of a result to come."""
+    """Of each key the start up to which no result to come would stand before those that are known."""
 
 
 def outlook_of(
@@ -51,6 +51,8 @@ def outlook_of(
     first = first_possible_start(times, future, unsearched, open_starts, known, task.region, known_until)
     gone = missing.is_some & ~((missing.until <= future.time) & future.begins_at_hand)
     first = np.where(gone, np.minimum(first, missing.since), first)
+    if task.live.clock.has_intervals:
+        first = first - 1  # a live match to come may end before one that was given: results with that start wait too
     return Outlook(future, unsearched, open_starts, first)
 
 

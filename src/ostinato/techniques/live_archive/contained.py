@@ -13,7 +13,7 @@ import numpy as np
 from ostinato.kernel_cache import kernel
 from ostinato.techniques.live_archive.found import NOT_FOUND_HERE, Growths, LiveMatches, Outcome, latest_ends
 from ostinato.techniques.live_archive.sides import Ints, Side, Times, probes_of
-from ostinato.techniques.live_archive.steps import Step, all_live, pairs_of, unsearched
+from ostinato.techniques.live_archive.steps import Step, all_live, pairs_of, unknown
 
 
 class GatheringSide(Side, Protocol):
@@ -50,7 +50,7 @@ def by_past(step: Step, archive: GatheringSide, rows_before: int) -> Outcome:
     row = pasts.rows[matched.start]
     place = step.base[live.key[own]] + pasts.place[own] + matched.start - pasts.at[own]
     begins = side.times.start[matched.start]
-    joins = (matched.length > 0) & (begins < live.start[own]) & unsearched(step)[row]
+    joins = (matched.length > 0) & (begins < live.start[own]) & unknown(step)[row]
     chosen = np.flatnonzero(joins)
     end = latest_ends(side.times.end, matched.start[chosen], matched.length[chosen])
     nowhere = np.full(len(chosen), NOT_FOUND_HERE)
@@ -81,7 +81,7 @@ def _closed(step: Step) -> Growths:
     known, times = step.known, step.archive.times
     row = known.place - step.base[known.key] + times.key_at[known.key]
     again = row >= times.key_at[known.key]
-    again[again] = unsearched(step)[row[again]]
+    again[again] = unknown(step)[row[again]]
     return known.chosen(~again)
 
 

@@ -123,13 +123,20 @@ def quiet_ends(step: Step) -> Ints:
     return result
 
 
-def unsearched(step: Step) -> Mask:
+def unknown(step: Step) -> Mask:
     """The archive's rows whose starts aren't known yet."""
     times = step.archive.times
-    rows, length = np.arange(len(times.start)), np.diff(times.key_at)
-    result = (rows >= np.repeat(step.search_from, length)) & (rows < np.repeat(step.archive_end, length))
+    result: Mask = np.arange(len(times.start)) >= np.repeat(step.search_from, np.diff(times.key_at))
     result[step.reopened] = True
     return result
+
+
+def unsearched(step: Step) -> Mask:
+    """Those of them that can be searched yet, together with the rows in front of them."""
+    times = step.archive.times
+    may_be = np.arange(len(times.start)) < np.repeat(step.archive_end, np.diff(times.key_at))
+    may_be[step.reopened] = True
+    return unknown(step) & may_be
 
 
 def searched(step: Step, starts: Mask) -> tuple[ProbeMatches, Growths]:
