@@ -47,7 +47,7 @@ class Decision:
 
 def first_decision(candidates: Sequence[Choice] = CHOICES) -> Decision:
     """Before anything is measured."""
-    return Decision(candidates[0], "nothing is measured yet")
+    return Decision(candidates[0], "too few rows so far to try the others on")
 
 
 def is_trial_due(decision: Decision, rows_seen: int) -> bool:
