@@ -116,9 +116,21 @@ def test_memory_is_bounded_too(stream: Stream, exact: Ran) -> None:
     assert recall(tight, exact, since=4000) > 0.5
 
 
-def test_a_selection_ratio_keeps_a_share(stream: Stream, exact: Ran) -> None:
-    most, least = (run(stream, latency_bound(stream, selection_ratio=ratio)) for ratio in (0.8, 0.05))
-    assert recall(least, exact) < recall(most, exact) < 1.0
+@pytest.mark.parametrize("policy", ["sharp", "random_state"])
+def test_a_selection_ratio_keeps_that_share_of_what_there_would_be(stream: Stream, exact: Ran, policy: str) -> None:
+    whole = run(stream, latency_bound(stream, selection_ratio=1.0), policy=policy)
+    most, least = (run(stream, latency_bound(stream, selection_ratio=r), policy=policy) for r in (0.5, 0.2))
+    assert whole.matches == exact.matches
+    assert 0.35 < most.partial_matches / whole.partial_matches < 0.65
+    assert 0.1 < least.partial_matches / whole.partial_matches < 0.35
+    assert recall(least, exact, since=4000) < recall(most, exact, since=4000)
+
+
+def test_the_best_of_a_share_is_kept(stream: Stream, exact: Ran) -> None:
+    best, any_of_it = (
+        run(stream, latency_bound(stream, selection_ratio=0.5), policy=policy) for policy in ("sharp", "random_state")
+    )
+    assert recall(best, exact, since=4000) > 1.5 * recall(any_of_it, exact, since=4000)
 
 
 def test_a_batch_budget_bounds_the_whole_call(stream: Stream, exact: Ran) -> None:

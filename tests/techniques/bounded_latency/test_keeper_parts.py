@@ -12,7 +12,7 @@ from ostinato.techniques.bounded_latency.latency import LatencyMeter, overloaded
 from ostinato.techniques.bounded_latency.ledger import chain_begins, chain_places
 from ostinato.techniques.bounded_latency.limits import LEAST_TARGET, aim, new_control
 from ostinato.techniques.bounded_latency.packed import packed, unpacked
-from ostinato.techniques.bounded_latency.policies import POLICIES, Admission, admission, drawn, policy_of
+from ostinato.techniques.bounded_latency.policies import Admission, admission, drawn, policy_of
 from ostinato.techniques.bounded_latency.report import MOST_PERIODS, Period, with_period
 from ostinato.techniques.bounded_latency.tariff import Tariff
 
@@ -137,10 +137,3 @@ def test_many_periods_are_put_together() -> None:
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(QueryError, match="INVALID_OPTION"):
         policy_of("none")
-
-
-def test_input_and_state_together_give_up_what_is_asked_for() -> None:
-    for policy in POLICIES.values():
-        of_state = policy.of_state(0.25)
-        assert of_state is not None and of_state * 0.25**policy.input_part == pytest.approx(0.25)
-        assert policy.of_state(None) is None

@@ -168,10 +168,12 @@ class BoundedCall:
 
     @property
     def _looks_on(self) -> bool:
-        """Whether it is too early to drop anything. With a clock that deciding costs nothing by it never is."""
-        keeper = self.keeper
+        """Whether it is too early to drop anything. By a clock on which deciding costs nothing it is only where a share
+        is to be kept: first it must be known of what."""
+        keeper, bounds = self.keeper, self.keeper.bounds
         is_early = keeper.rows_seen < LESSON_WINDOWS * keeper.window_rows and self.tally.matching_ns < LESSON_NS
-        return is_early and self.closing_ns > 0 and keeper.bounds.memory_bytes is None and keeper.orders is None
+        may_wait = self.closing_ns > 0 or bounds.selection_ratio is not None
+        return is_early and may_wait and bounds.memory_bytes is None and keeper.orders is None
 
     def _chunk_rows(self) -> int:
         """A part of the window; longer where chunks themselves would take more than their share of the time."""

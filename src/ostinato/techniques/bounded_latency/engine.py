@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.bounds import Bounds
-from ostinato.sharing.clock import Clock, RealClock
+from ostinato.sharing.clock import Clock, RealClock, Work
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.chunks import BoundedCall
@@ -116,6 +116,7 @@ class BoundedEngine:
 def _compile_deciding(keeper: Keeper) -> None:
     """Where that is still to be done: it isn't to be taken for the time that a decision takes."""
     sketch, patterns = keeper.sketch, keeper.shape.patterns
+    keeper.tariff.observe(Work(1, 1, 1, 1), 1, 1.0)
     model = CostModel(np.ones(patterns), prices=keeper.tariff.prices())
     found = estimate(sketch, model, np.zeros((keeper.shape.nodes, patterns)))
     select(sketch, found, [], 0.0, keeper.cut)

@@ -31,6 +31,7 @@ from ostinato.techniques.bounded_latency.losses import GivenUp, lost_matches, no
 from ostinato.techniques.bounded_latency.matcher import MatcherRun
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Policy
+from ostinato.techniques.bounded_latency.population import undropped
 from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select, to_explore
 from ostinato.techniques.bounded_latency.sketch import Sketch
 from ostinato.techniques.bounded_latency.tariff import EVENT, Tariff
@@ -243,7 +244,7 @@ class Keeper:
         """`memory`: bytes of all partial matches; `batch_ns`: what an event may take for the batch to be done in time,
         infinite where that isn't bounded."""
         now = self._measured(memory, batch_ns)
-        if self.policy.input_part:
+        if self.policy.input_part and not (self.policy.sheds_state and self.bounds.selection_ratio is not None):
             self._choose_input(now)
         if not self.policy.chooses:
             self._draw_share(now)
@@ -266,8 +267,9 @@ class Keeper:
             now = replace(now, value=np.where(self.control.over, np.nan, now.value))
         since, self.chosen_at = self.rows_seen - self.chosen_at, self.rows_seen
         fade, moved = self._fade(since, CONTROL_FADE), min(1.0 - self._fade(since, CUT_MOVES), MOST_MOVED)
-        ratio = policy.of_state(self.bounds.selection_ratio)
-        limits = new_limits(self.control, of_slots, self.kept, now, fade, ratio)
+        ratio = self.bounds.selection_ratio
+        most_living = None if ratio is None else ratio * float(undropped(self.sketch).sum())
+        limits = new_limits(self.control, of_slots, self.kept, now, fade, most_living)
         if not limits:
             self._keep_all()
         elif policy.shared:

@@ -110,14 +110,15 @@ def costs(sketch: Sketch, found: Estimates, window_rows: float) -> Costs:
     shape = sketch.shape
     share = step_share(sketch, np.ones(len(shape.step_source), np.bool_))[sketch.node_of]
     by_pattern = [found.work * share[:, pattern, None] for pattern in range(shape.patterns)]
-    together = [found.living * (window_rows / sketch.ages), found.work, found.work]
+    together = [found.living * (window_rows / sketch.ages), found.work, found.living]
     return Costs([*by_pattern, *together], sketch, found.work)
 
 
 def new_limits(
-    control: Control, of_slots: Costs, kept: Reals, now: Measured, fade: float, ratio: float | None
+    control: Control, of_slots: Costs, kept: Reals, now: Measured, fade: float, most_living: float | None
 ) -> list[Limit]:
-    """Changes `control`; gives a limit for each bound that is exceeded."""
+    """Changes `control`; gives a limit for each bound that is exceeded. `most_living`: how many partial matches may
+    live for each event, where a share of them is kept."""
     predicted = np.array([float((cost * kept).sum()) for cost in of_slots.by_limit])
     unshed = np.array([float(cost.sum()) for cost in of_slots.by_limit])
     _correct(control, now, predicted, fade)
@@ -127,7 +128,7 @@ def new_limits(
     # What isn't kept isn't counted with all that would come of it.
     over |= control.over & (predicted < LEAST_KEPT * unshed)
     control.over = np.where(known, over, False)
-    control.over[-1] = ratio is not None
+    control.over[-1] = most_living is not None
     patterns = len(unshed) - len(TOGETHER)
     calm = ~control.over[:patterns] & ~control.over[patterns:].any()
     limits = []
@@ -139,8 +140,8 @@ def new_limits(
             cost = of_slots.sheddable(at, calm)
             budget -= unshed[at] - float(cost.sum())  # what is spent in any case
         limits.append(Limit(_who(at, patterns), cost, max(budget, 0.0)))
-    if ratio is not None:
-        limits.append(Limit(_who(patterns, patterns), of_slots.by_limit[-1], ratio * unshed[-1]))
+    if most_living is not None:
+        limits.append(Limit(_who(patterns, patterns), of_slots.by_limit[-1], most_living))
     return limits
 
 

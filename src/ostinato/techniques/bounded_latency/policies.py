@@ -40,10 +40,6 @@ class Policy:
     def sheds_state(self) -> bool:
         return self.input_part < 1.0
 
-    def of_state(self, ratio: float | None) -> float | None:
-        """Which share of the state is kept where input and state together keep `ratio`."""
-        return None if ratio is None else ratio ** (1.0 - self.input_part)
-
 
 POLICIES = {
     policy.name: policy

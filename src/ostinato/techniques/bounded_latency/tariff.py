@@ -28,6 +28,8 @@ _PRIOR = 0.01
 class Tariff:
     squares: Reals = field(default_factory=lambda: np.zeros((_KINDS, _KINDS)))
     products: Reals = field(default_factory=lambda: np.zeros(_KINDS))
+    known: Reals | None = field(default=None, init=False)
+    """The prices, where nothing was observed since they were worked out."""
 
     def observe(self, work: Work, spent_ns: int, fade: float) -> None:
         counts = np.array([work.events, work.visits, work.checks, work.births], np.float64)
@@ -35,12 +37,16 @@ class Tariff:
         counts, spent = counts / size, spent_ns / size
         self.squares = self.squares * fade + np.outer(counts, counts)
         self.products = self.products * fade + counts * spent
+        self.known = None
 
     def prices(self) -> Reals:
-        """[kind] in nanoseconds, none below zero; all 1 before anything was measured.
+        """[kind] in nanoseconds, none below zero; all 1 before anything was measured."""
+        if self.known is None:
+            self.known = self._worked_out()
+        return self.known
 
-        Multiplicative updates: they stay positive, and a problem of this size is solved in microseconds.
-        """
+    def _worked_out(self) -> Reals:
+        """Multiplicative updates: they stay positive, and a problem of this size is solved in microseconds."""
         total = float(np.trace(self.squares))
         scale = float(self.products @ _USUAL / (_USUAL @ self.squares @ _USUAL)) if total else 1.0
         if not total or not scale > 0:
