@@ -22,6 +22,10 @@ class Span:
             return self
         return Span(min(self.start, other.start), max(self.end, other.end))
 
+    def moved(self, by: int) -> Span:
+        """The same characters in a text that has so many more before them."""
+        return Span(self.start + by, self.end + by)
+
 
 class OstinatoError(Exception):
     """The base of all errors of this package. `code` never changes its meaning between versions."""
@@ -123,6 +127,29 @@ def speaking_of(text: str | None) -> Iterator[None]:
     except OstinatoError as error:
         if error.text is None:
             error.text = text
+        raise
+
+
+@contextmanager
+def in_statement(text: str | None, parts: Iterable[Span]) -> Iterator[None]:
+    """Errors raised inside that speak of one of the parts as if it stood alone get their caret in the whole text.
+
+    >>> with in_statement("FROM t MATCH_RECOGNIZE (PATTERN)", [Span(24, 31)]):
+    ...     raise QueryError("SYNTAX_ERROR", "expected (", text="PATTERN", span=Span(0, 7))
+    Traceback (most recent call last):
+    ...
+    ostinato.errors.QueryError: SYNTAX_ERROR: expected (
+      1 | FROM t MATCH_RECOGNIZE (PATTERN)
+        |                         ^^^^^^^
+    """
+    try:
+        yield
+    except OstinatoError as error:
+        for part in parts:
+            if text is not None and error.text == text[part.start : part.end]:
+                error.text = text
+                error.span = None if error.span is None else error.span.moved(part.start)
+                break
         raise
 
 

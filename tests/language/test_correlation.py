@@ -154,6 +154,13 @@ def test_distances_that_are_none(distance: str) -> None:
     assert refused(text) == ("RECENT_DISTANCE", distance)
 
 
+@pytest.mark.parametrize("distance", [":p", "?", "INTERVAL :p SECOND", ":p ROWS"])
+def test_a_distance_is_no_parameter(distance: str) -> None:
+    with pytest.raises(QueryError, match="RECENT_DISTANCE") as caught:
+        asked(f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})")
+    assert "parameters aren't filled in here" in str(caught.value.hint)
+
+
 def test_keys_are_paired_and_the_rest_is_the_condition() -> None:
     both = "l.low > a.top AND a.v = l.v AND l.s = a.s"
     found = asked(f"SELECT * FROM x %KL l JOIN y %KA a ON {both} WHERE RECENT(a, l, 7) AND l.s = a.v")

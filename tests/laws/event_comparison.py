@@ -17,28 +17,23 @@ Rows = Sequence[Mapping[str, Any]]
 def differing(bound: BoundEventQuery, rows: Rows, found: Rows) -> str | None:
     """None when the output rows `found` are those of the oracle over the input `rows`, in any order.
 
-    `found` holds plain Python values, as `pa.Table.to_pylist` gives them; numbers are compared by value. Of the matches
-    of RETURN MATCHES the numbers must be those from 1 on, in the order of first time and last time, within each group
-    and window; which of several matches with the same times comes first is left open. `id` tells input rows apart.
+    `found` holds plain Python values, as `pa.Table.to_pylist` gives them; numbers are compared by value. `id` tells
+    input rows apart.
     """
     expected = trend_rows(bound, rows)
     if isinstance(bound.query.returns, ReturnMatches):
-        numbered = _wrongly_numbered(bound, found)
-        if numbered:
-            return numbered
         expected = [
             {**row, "events": [(rows[at]["id"], variable) for at, variable in row["events"]]} for row in expected
         ]
         found = [{**row, "events": [(each["id"], each["variable"]) for each in row["events"]]} for row in found]
-    wanted, given = (Counter(_plain(row, bound) for row in each) for each in (expected, found))
+    wanted, given = (Counter(_plain(row) for row in each) for each in (expected, found))
     missing, beyond = list((wanted - given).elements()), list((given - wanted).elements())
     return f"missing: {missing}\nbeyond: {beyond}" if missing or beyond else None
 
 
-def _plain(row: Mapping[str, Any], bound: BoundEventQuery) -> tuple[Any, ...]:
-    """The row with values that equal one another when they mean the same; match numbers are looked at elsewhere."""
-    left_out = ("match_number",) if isinstance(bound.query.returns, ReturnMatches) else ()
-    return tuple((name, plain_value(value)) for name, value in row.items() if name not in left_out)
+def _plain(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The row with values that equal one another when they mean the same."""
+    return tuple((name, plain_value(value)) for name, value in row.items())
 
 
 def plain_value(value: Any) -> Any:
@@ -48,22 +43,3 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, float):
         return "NaN" if isnan(value) else float(f"{value + 0.0:.12g}")
     return value.normalize() + 0 if isinstance(value, Decimal) and value.is_finite() and abs(value) < 10**20 else value
-
-
-def _wrongly_numbered(bound: BoundEventQuery, found: Rows) -> str | None:
-    """What is wrong with the numbers of the matches, if anything."""
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for row in found:
-        key = (*(plain_value(row[name]) for name in bound.group_by), row.get("window_start"))
-        groups.setdefault(key, []).append(row)
-    for group, members in groups.items():
-        in_order = sorted(members, key=lambda row: row["match_number"])
-        if [row["match_number"] for row in in_order] != list(range(1, len(members) + 1)):
-            return f"the matches of {group} are numbered {[row['match_number'] for row in in_order]}"
-        keys = [[row[name] for name in _ORDER if name in row] for row in in_order]
-        if keys != sorted(keys):
-            return f"the matches of {group} are numbered in another order: {keys}"
-    return None
-
-
-_ORDER = ("match_start", "match_end")

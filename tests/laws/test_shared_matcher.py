@@ -12,7 +12,7 @@ from tests.techniques.bounded_latency.shared_matching import Workload, in_calls,
 
 from ostinato.errors import QueryError
 from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
-from ostinato.techniques.bounded_latency.matcher import MatcherRun
+from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
 from ostinato.techniques.bounded_latency.store import CLASS, LISTED, PLACE, USED
 
 TAKEN = Knobs(aggregates=False, conjunction=False, decimals=False, selections=("", "", "STRICT"))

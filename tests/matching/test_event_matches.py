@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import FunctionType
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +15,15 @@ from tests.reference.event_letters import bound, events
 
 from ostinato.automaton.trend_automaton import Transition, TrendAutomaton
 from ostinato.errors import MatchError, QueryError
-from ostinato.matching import event_matches, event_room
+from ostinato.kernel_cache import interpreted
+from ostinato.matching import event_marks, event_matches, event_room
 from ostinato.matching.event_conditions import lower_run_conditions
 from ostinato.matching.event_matches import MatchLimits, find_event_matches
-from ostinato.matching.event_program import EdgeTest, Events, Program
+from ostinato.matching.event_program import BoundKind, EdgeTest, Events, Extent, Program
+from ostinato.matching.event_scopes import fill_first_rows
 from ostinato.matching.event_search import event_search_in_python
 from ostinato.predicates.types import Settings
-from ostinato.query.event_query import RunCondition
+from ostinato.query.event_query import RunCondition, Selection
 from ostinato.query.expressions import Aggregate, Column, Literal, Operator
 
 COLUMNS = {
@@ -282,6 +286,48 @@ def test_pair_tests_are_asked_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     assert listed.rows.reshape(-1, 2).tolist() == [
         [i, j] for i in range(30) for j in range(i + 1, 30) if (i + j) % 3 == 0
     ]
+
+
+@pytest.mark.parametrize("selection", list(Selection))
+def test_nothing_is_looked_for_beyond_the_window(selection: Selection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An A and, far behind it, a B: with WITHIN the two are never compared, and no window is searched."""
+    asked: list[tuple[int, int]] = []
+
+    def edge_holds(step: int, row: int, later: int, *tables: object) -> bool:
+        asked.append((row, later))
+        return True
+
+    marks = {**vars(event_marks), "edge_holds": edge_holds}
+    for name in ("following", "_best_of_any", "_best_between", "may_end", "mark"):
+        marks[name] = FunctionType(interpreted(getattr(event_marks, name)).__code__, marks)
+    plain = FunctionType(interpreted(event_marks.mark_sequences).__code__, marks)
+    monkeypatch.setattr(event_matches, "mark_sequences", plain)
+    given = replace(one_sequence(np.array([0, 1, 0, 1]), (np.arange(4),)), time=np.array([0, 50, 100, 101]))
+    for kind in (BoundKind.SPAN, BoundKind.WINDOWS):
+        asked.clear()
+        extent = Extent(kind, length=10, slide=10)
+        program = Program(chain(2), (0, 1), edges=(EdgeTest(0, 1, ">", 0, 0),), extent=extent, selection=selection)
+        listed = find_event_matches(program, given)
+        assert listed.rows.tolist() == [2, 3] and set(asked) == {(2, 3)}
+    assert listed.scopes.window.tolist() == [100]
+
+
+@pytest.mark.kernel
+def test_first_rows_by_one_sweep() -> None:
+    """For each value the first row of its sequence at or above it, as a search of its own for each finds it."""
+    rng = np.random.default_rng(4)
+    starts = np.array([0, 0, 40, 41, 100])
+    position = np.concatenate([np.sort(rng.integers(0, 60, n)) for n in np.diff(starts)])
+    sequence = np.sort(rng.integers(0, len(starts) - 1, 300))
+    value = np.concatenate([np.sort(rng.integers(-5, 70, n)) for n in np.bincount(sequence, minlength=4)])
+    expected = [
+        starts[s] + np.searchsorted(position[starts[s] : starts[s + 1]], v)
+        for s, v in zip(sequence, value, strict=True)
+    ]
+    for sweep in (fill_first_rows, interpreted(fill_first_rows)):
+        filled = np.full(len(value), -1)
+        sweep(position, starts, sequence, value, filled)
+        assert filled.tolist() == expected
 
 
 @pytest.mark.kernel

@@ -175,3 +175,30 @@ def test_without_a_bound_a_clause_may_be_better_off_alone() -> None:
     }
     assert planned(*texts, sharing="never").alone == dict.fromkeys(range(4), "sharing is off")
     assert planned(*texts).alone == {}
+
+
+# --- on a stream ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (Q6, None),
+        (Q6.replace("kind = 'B'", "kind = 'B' AND PREV(x) < x"), None),
+        (Q6.replace("Y* E", "Y* E $"), "`$` is known at the end of the input only"),
+        (Q6.replace("(A X*", "(^ A X*"), "`^` has to remember every partition"),
+        (Q6.replace("kind = 'B'", "kind = 'B' AND NEXT(x) < x"), "NEXT waits for further rows"),
+        (Q6.replace("LAST(n) AS n", "NEXT(LAST(n)) AS n"), "NEXT waits for further rows"),
+        (Q6.replace("LAST(n) AS n", "MATCH_NUMBER() AS n"), "has no MATCH_NUMBER()"),
+    ],
+)
+def test_what_runs_together_on_a_stream(text: str, why: str | None) -> None:
+    """All of these do on a batch."""
+    assert not planned(text).alone
+    found = plan_clauses([typed(text)], ["q1"], [False], "always", on_stream=True)
+    assert (why is None) == (not found.alone)
+    assert why is None or why in found.alone[0]
+    if why is not None:
+        with pytest.raises(QueryError, match="query 'q1' can't be bounded: on a stream") as caught:
+            plan_clauses([typed(text)], ["q1"], [True], on_stream=True)
+        assert caught.value.code == "BOUND_NOT_SUPPORTED"

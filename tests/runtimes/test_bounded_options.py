@@ -14,6 +14,7 @@ from ostinato.errors import QueryError
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.event_queries import EventsQuery
 from ostinato.runtimes.local_query import LocalQuery
+from ostinato.sharing.clock import RealClock
 
 PAIR = "TYPE kind TIME ts PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN MATCHES"
 COUNT = "TYPE kind TIME ts PATTERN SEQ(A, B+) RETURN COUNT(*)"
@@ -52,6 +53,30 @@ def test_a_clock_is_a_clock() -> None:
     assert refused(latency_bound="5 ms", clock=5).code == "INVALID_OPTION"
 
 
+def test_a_clock_that_a_checkpoint_cannot_keep_is_refused_there() -> None:
+    """`ost.finish` would go on with another one."""
+
+    class Slow(RealClock):
+        pass
+
+    with pytest.raises(QueryError, match="INVALID_OPTION: a stream can't keep this clock in its checkpoint"):
+        BoundRequest("5 ms", clock=Slow()).to_values()
+    assert BoundRequest("5 ms", clock=RealClock()).to_values() == BoundRequest("5 ms").to_values()
+
+
+def test_the_state_is_one_of_two() -> None:
+    error = refused(state="instances")
+    assert (error.code, error.hint) == ("INVALID_OPTION", "did you mean 'instance'?")
+    assert ost.Workload([PAIR], state="instance").request == BoundRequest(state="instance")
+    assert BoundRequest(state="instance").is_empty  # it bounds nothing
+
+
+def test_streams_from_before_there_was_a_choice_of_state_go_on() -> None:
+    """Their fingerprints are made from these values."""
+    assert "state" not in BoundRequest("5 ms").to_values()
+    assert BoundRequest("5 ms", state="instance").to_values()["state"] == "instance"
+
+
 def test_nothing_asked_is_no_bound() -> None:
     assert ost.Workload([PAIR]).request == UNBOUNDED
     assert UNBOUNDED.is_empty
@@ -72,6 +97,7 @@ def test_a_request_for_some_of_the_queries() -> None:
         BoundRequest("5 ms", "512 MB", None, "2 s", {"q1": 2.0}, "random_state", ost.VirtualClock(7, 3, 2)),
         BoundRequest({"q1": 0.5, "q2": "3 us"}),
         BoundRequest(selection_ratio=0.25),
+        BoundRequest("5 ms", state="instance"),
     ],
 )
 def test_a_request_survives_json(request_: BoundRequest) -> None:

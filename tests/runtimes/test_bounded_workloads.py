@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
@@ -12,6 +13,8 @@ import ostinato as ost
 from ostinato.errors import MatchError, QueryError
 from ostinato.planning import shared_matches as planning
 from ostinato.runtimes.bounded_options import Shedding
+from ostinato.runtimes.task.trends import ENUMERATED_AFTER_ALL
+from ostinato.sharing.clock import Work
 
 HEAD = "TYPE kind TIME ts"
 FIRST = f"{HEAD} PATTERN SEQ(A a, B b, C c) WHERE a.v + b.v < c.v * 3 GROUP BY g WITHIN 20 SECONDS RETURN MATCHES"
@@ -93,15 +96,46 @@ def test_a_thousand_queries() -> None:
     assert found["q1089"].equals(ost.match(ost.events(texts[-1]), table)) and found["q1089"].num_rows > 0
 
 
-def test_what_is_shared_by_choice_falls_back_to_the_enumerator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queries_with_a_state_in_common_are_shared_by_default() -> None:
+    table, queries = some_events(200), [FIRST, SECOND, OTHER_KEYS]
+    found = ost.Workload(queries).run(table)
+    assert ENUMERATED_AFTER_ALL not in found.statistics
+    assert found.rows.equals(ost.Workload(queries, sharing="never").run(table).rows)
+    told = ost.explain(ost.Workload(queries), table).text
+    assert "shared matcher: q1, q2\n" in told and "enumeration of matches: q3\n" in told
+    assert "each by itself, by enumeration, in a batch where that fails or holds more than 131,072" in told
+    assert "q3  no other query has a state in common with it" in told
+    assert "by enumeration, in a batch" not in ost.explain(ost.Workload(queries, sharing="always"), table).text
+
+
+def test_a_state_that_grows_large_is_given_up_for_the_enumerator(monkeypatch: pytest.MonkeyPatch) -> None:
     """The matcher makes every A B C, the enumerator only those that an E completes."""
-    monkeypatch.setattr(planning, "FEWEST_TO_SHARE", 1)
     queries = [f"{HEAD} PATTERN SEQ(A a, B b, C c, E e) WHERE e.v = 8 RETURN MATCHES"] * 2
     table = some_events(200)
     exact = ost.Workload(queries, sharing="never").run(table)
-    with pytest.raises(MatchError, match="TOO_MANY_PARTIAL_MATCHES"):
-        ost.Workload(queries, sharing="always", max_partial_matches=9_500).run(table)
-    assert ost.Workload(queries, max_partial_matches=9_500).run(table).rows.equals(exact.rows)
+    shared = ost.Workload(queries).run(table)
+    assert shared.rows.equals(exact.rows) and ENUMERATED_AFTER_ALL not in shared.statistics
+    monkeypatch.setattr(planning, "MOST_HELD_A_QUERY", 5_000)
+    enumerated = ost.Workload(queries).run(table)
+    assert enumerated.rows.equals(exact.rows) and enumerated.statistics == {ENUMERATED_AFTER_ALL: 2}
+    assert f"{ENUMERATED_AFTER_ALL}  2" in ost.explain(enumerated).text
+
+
+def test_what_is_shared_by_choice_never_fails_where_the_enumerator_would_not() -> None:
+    """Limits are met sooner by all queries together than by each, and conditions are asked of more events."""
+    table = some_events(200)
+    late = [f"{HEAD} PATTERN SEQ(A a, B b, C c, E e) WHERE e.v = 8 RETURN MATCHES"] * 2
+    zero = f"{HEAD} PATTERN SEQ(A a, B b, C c, E e) WHERE 9 / (a.v - b.v) > c.v AND e.v > 100 RETURN MATCHES"
+    most = ost.Workload([FIRST], sharing="never").run(table).rows.num_rows
+    for queries, options, code in (
+        (late, {"max_partial_matches": 9_500}, "TOO_MANY_PARTIAL_MATCHES"),
+        ([FIRST, FIRST], {"max_matches": most}, "TOO_MANY_MATCHES"),
+        ([zero, zero], {}, "DIVIDE_BY_ZERO"),
+    ):
+        exact = ost.Workload(queries, sharing="never", **options).run(table)
+        with pytest.raises(MatchError, match=code):
+            ost.Workload(queries, sharing="always", **options).run(table)
+        assert ost.Workload(queries, **options).run(table).rows.equals(exact.rows)
 
 
 # --- with a bound -----------------------------------------------------------------------------------------------------
@@ -185,6 +219,58 @@ def test_other_bounds(options: dict[str, Any]) -> None:
     assert found.rows.num_rows < exact.rows.num_rows
 
 
+@dataclass(frozen=True)
+class SummingClock:
+    """By the tariff of CLOCK; adds up what all engines were charged."""
+
+    charged: list[int] = field(default_factory=list)
+
+    def now_ns(self) -> int:
+        return 0
+
+    def spent_ns(self, began_ns: int, work: Work) -> int:
+        self.charged.append(CLOCK.spent_ns(began_ns, work))
+        return self.charged[-1]
+
+
+@pytest.mark.parametrize("queries", [[FIRST], [FIRST, OTHER_KEYS, FIRST.replace("GROUP BY g ", "")]])
+def test_the_plans_of_a_task_share_its_budget(queries: list[str]) -> None:
+    table, clock, free = some_events(8_000), SummingClock(), SummingClock()
+    ost.Workload(queries, latency_bound="1 s", clock=free).run(table)
+    budget = sum(free.charged) // 4
+    found = ost.Workload(queries, batch_budget=f"{budget} ns", clock=clock).run(table)
+    assert len(found.reports) == len(queries)
+    assert 0 < sum(clock.charged) < 1.1 * budget
+
+
+def test_the_plans_of_a_task_share_its_memory() -> None:
+    table = some_events(3_000)
+    alone = ost.Workload([FIRST], memory_bound="3 KB", clock=CLOCK).run(table)["q1"]
+    beside = ost.Workload([FIRST, OTHER_KEYS], memory_bound="6 KB", clock=CLOCK).run(table)["q1"]
+    assert beside.equals(alone) and 0 < alone.num_rows < ost.Workload([FIRST]).run(table)["q1"].num_rows
+
+
+def test_state_by_instance_gives_the_same_and_takes_more_memory() -> None:
+    table, queries = some_events(3_000), [FIRST, SECOND]
+    exact = ost.Workload(queries, sharing="always").run(table)
+    assert ost.Workload(queries, sharing="always", state="instance").run(table).rows.equals(exact.rows)
+    view, instance = (
+        ost.Workload(queries, memory_bound="4 KB", state=state, clock=CLOCK).run(table)
+        for state in ("view", "instance")
+    )
+    assert instance.rows.num_rows < view.rows.num_rows <= exact.rows.num_rows
+    assert set(matches(instance["q1"])) < set(matches(exact["q1"]))
+
+
+def test_state_of_its_own_for_each_query() -> None:
+    """With a bound `sharing="never"` is the shared matcher with nothing shared."""
+    table = some_events(2_000)
+    workload = ost.Workload([FIRST, SECOND], sharing="never", latency_bound="1 s", clock=CLOCK)
+    text = ost.explain(workload, table).text
+    assert "shared matcher: q1, q2" in text and "6 states in place of 6; 0 serve more than one pattern" in text
+    assert workload.run(table).rows.equals(ost.Workload([FIRST, SECOND]).run(table).rows)
+
+
 def test_no_rows() -> None:
     found = ost.Workload([FIRST, SECOND], latency_bound="5 ms").run(some_events(10).slice(0, 0))
     assert found.rows.num_rows == 0
@@ -232,6 +318,7 @@ def test_explain_tells_what_was_given_up() -> None:
     before, after = ost.explain(workload, table).text, ost.explain(workload.run(table), table).text
     assert "What may be given up" in before and "What the last run gave up" not in before
     assert "What the last run gave up" in after
+    assert "period by period, about a window of events each" in after
 
 
 @pytest.mark.parametrize(
@@ -249,3 +336,15 @@ def test_what_cannot_be_shed_refuses_a_bound(text: str, why: str) -> None:
 def test_without_a_bound_there_is_no_report() -> None:
     with pytest.raises(QueryError, match="NO_REPORT"):
         _ = ost.Workload([FIRST]).run(some_events(20)).report
+
+
+def test_a_report_tells_memory_and_budget_used_and_allowed() -> None:
+    table = some_events(3_000)
+    memory = ost.Workload([FIRST], memory_bound="2 KB", clock=CLOCK).run(table).report
+    assert memory.bounds is not None and memory.bounds.memory_bytes == 2_000
+    assert memory.memory_bytes is not None and memory.memory_bytes > 0
+    assert f"memory: 2,000 bytes allowed; at most {memory.memory_bytes:,} when deciding" in str(memory)
+    clock = SummingClock()
+    budget = ost.Workload([FIRST], batch_budget="5 us", clock=clock).run(table).report
+    assert budget.spent_ns == sum(clock.charged)
+    assert "budget: 5 us; " in str(budget) and budget.table()["batch_budget_ns"].to_pylist() == [5_000]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.runtimes.test_correlations import STRATEGIES, answer, prices, query
+from tests.runtimes.test_correlations import FALL, STRATEGIES, TICK, answer, prices, query
 
 import ostinato as ost
 from ostinato.errors import OstinatoError
@@ -153,6 +153,24 @@ def test_something_else_than_queries(asked: Any) -> None:
 def test_a_condition_is_true_or_false() -> None:
     assert code_of(query(also="AND live.first"), prices(1)) == "NOT_A_CONDITION"
     assert answer(query(also="AND NULL"), prices(10, 6, 6, 5, 7, 6)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "word"),
+    [
+        (query(archive=TICK.replace("D AS price", "D AS pirce")), "UNKNOWN_COLUMN", "pirce"),
+        (query(live=FALL.replace("price <", "upper(price, 1) <")), "WRONG_NUMBER_OF_ARGUMENTS", "upper(price, 1)"),
+        (query(measures="nope(LAST(price)) AS first, 1 AS last"), "UNKNOWN_FUNCTION", "nope(LAST(price))"),
+        (query(order="symbol"), "CORRELATION_ORDER", "symbol"),
+        (query(also="AND live.nope"), "UNKNOWN_COLUMN", "live.nope"),
+    ],
+)
+def test_carets_stand_in_the_statement(text: str, code: str, word: str) -> None:
+    with pytest.raises(OstinatoError) as caught:
+        ost.correlate(text, live=prices(1)).run()
+    error = caught.value
+    assert (error.code, error.text) == (code, text) and error.span is not None
+    assert text[error.span.start : error.span.end] == word
 
 
 @pytest.mark.parametrize("times", [[-(2**63), 0], [-(2**62), 0], [0, 2**62], [0, 2**63 - 1]])

@@ -156,6 +156,22 @@ def test_limit_is_for_each_group_over_all_values_of_same() -> None:
     assert [(row["match_number"], row["match_start"].second) for row in limited] == [(1, 0), (2, 0), (3, 1)]
 
 
+def test_matches_at_the_same_times_are_numbered_by_their_rows() -> None:
+    """Whatever order rows arrive in, and whichever other rows a workload looks at: those decide who is seen first."""
+    times = pa.array([BEGIN, *[BEGIN + timedelta(seconds=1)] * 3], pa.timestamp("us", "UTC"))
+    table = pa.table({"ts": times, "kind": ["B", "A", "A", "A"], "x": [9, 3, 2, 1], "k": ["q", "p", "q", "q"]})
+    text = "PATTERN A a WHERE SAME[k] RETURN MATCHES"
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 1, 0, 3]):
+        arrived = table.take(pa.array(order))
+        for sharing in ("always", "never"):
+            found = ost.Workload(["PATTERN B RETURN MATCHES", text], type="kind", time="ts", sharing=sharing)
+            for result in (ost.match(asked(text), arrived), found.run(arrived)["q2"]):
+                numbered = [(row["match_number"], row["events"][0]["x"]) for row in result.to_pylist()]
+                assert numbered == [(1, 1), (2, 2), (3, 3)], (order, sharing)
+    limited = rows(f"{text} LIMIT 2", table)
+    assert [row["events"][0]["x"] for row in limited] == [1, 2]
+
+
 def test_too_many_matches() -> None:
     table = letters("A" + "B" * 12)
     with pytest.raises(MatchError) as caught:

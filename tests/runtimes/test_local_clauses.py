@@ -81,6 +81,31 @@ def test_the_same_query_twice_is_matched_once_and_given_twice() -> None:
     assert found.tables[0] == found.tables[1] == ost.match(AB, CALLS)
 
 
+def test_a_bound_and_no_sharing_keep_the_states_of_every_query_apart() -> None:
+    request = BoundRequest(latency_bound="1 s")
+    queries, names = [as_local_query(AB)] * 2, ["one", "other"]
+    apart = LocalClauses(queries, names, CALLS.schema, Settings(), request, sharing="never")
+    assert len(apart.typed.streams[0].merged.nodes) == 5
+    assert apart.run(CALLS).tables[1] == ost.match(AB, CALLS)
+
+
+def test_streams_of_a_task_share_its_memory_and_budget() -> None:
+    request = BoundRequest(memory_bound="1 MB", batch_budget="1 s")
+    queries = [as_local_query(AB), as_local_query(AB.replace("ORDER BY n", "ORDER BY n DESC"))]
+    local = LocalClauses(queries, ["one", "other"], CALLS.schema, Settings(), request)
+    found = [stream.bounds for stream in local.worker.streams]
+    assert [(each.memory_bytes, each.batch_budget_ns) for each in found if each is not None] == [
+        (500_000, 500_000_000)
+    ] * 2
+
+
+def test_state_by_instance() -> None:
+    found = run(AB, ABD, request=BoundRequest(state="instance"), sharing="always")
+    assert found.tables == run(AB, ABD, sharing="never").tables
+    local = LocalClauses([as_local_query(AB)], ["one"], CALLS.schema, Settings(), BoundRequest("1 s", state="instance"))
+    assert local.worker.streams[0].engine.matcher.shape.instance > 0
+
+
 def test_errors_underline_the_query_that_they_are_about() -> None:
     with pytest.raises(QueryError, match="UNKNOWN_COLUMN") as caught:
         run(AB, ABD.replace("D.x - A.x", "D.x - A.y"))

@@ -19,6 +19,10 @@ NAMES = ("q1", "q2")
         ("5 ms", LatencyBound(ns=5e6)),
         ("1.5s", LatencyBound(ns=1.5e9)),
         ("200 us", LatencyBound(ns=2e5)),
+        ("5 \N{MICRO SIGN}s", LatencyBound(ns=5e3)),
+        ("5 \N{GREEK SMALL LETTER MU}s", LatencyBound(ns=5e3)),
+        ("1 h", LatencyBound(ns=3.6e12)),
+        ("2 Hours", LatencyBound(ns=7.2e12)),
         (timedelta(milliseconds=2), LatencyBound(ns=2e6)),
         (0.5, LatencyBound(ratio=0.5)),
         (1, LatencyBound(ratio=1.0)),
@@ -35,7 +39,10 @@ def test_each_query_may_have_its_own() -> None:
     assert bounds.of([1]).names == ("q2",)
 
 
-@pytest.mark.parametrize(("written", "meant"), [("512 MB", 512_000_000), ("64 KiB", 65536), (1000, 1000)])
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("512 MB", 512_000_000), ("64 KiB", 65536), (1000, 1000), ("1 TB", 10**12), ("1 TiB", 2**40)],
+)
 def test_memory_is_counted_in_bytes(written: Any, meant: int) -> None:
     bounds = read_bounds(NAMES, memory_bound=written)
     assert (bounds.memory_bytes, bounds.bounded) == (meant, (True, True))
@@ -58,9 +65,15 @@ def test_nothing_asked_for_is_no_bound() -> None:
         {"latency_bound": float("nan")},
         {"memory_bound": 0},
         {"memory_bound": "many"},
+        {"memory_bound": float("inf")},
+        {"memory_bound": float("nan")},
+        {"memory_bound": 10**400},
+        {"memory_bound": "1 parsec"},
         {"selection_ratio": 0.0},
         {"selection_ratio": "half"},
         {"batch_budget": "0 s"},
+        {"batch_budget": "9" * 400 + " s"},
+        {"batch_budget": timedelta.max},
     ],
 )
 def test_bounds_that_mean_nothing_are_refused(asked: dict[str, Any]) -> None:
@@ -74,9 +87,38 @@ def test_bounds_that_mean_nothing_are_refused(asked: dict[str, Any]) -> None:
         {"latency_bound": {"q3": "5 ms"}},
         {"weights": {"q3": 1.0}},
         {"weights": {"q1": 0}},
+        {"weights": [1, 2]},
         {"latency_bound": "5 ms", "selection_ratio": 0.5},
     ],
 )
 def test_options_that_dont_fit_are_refused(asked: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match="INVALID_OPTION"):
         read_bounds(NAMES, **asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "hint"),
+    [
+        ({"latency_bound": {"q2": None}}, "latency_bound of q2 is None", "leave it out for no bound"),
+        ({"latency_bound": {"q2": 0}}, "latency_bound of q2 is 0: a number here is a share", "a time has a unit"),
+        ({"memory_bound": "1 Parsec"}, "memory_bound is '1 Parsec': not an amount and a unit", "such as '512 MB'"),
+        ({"memory_bound": float("inf")}, "memory_bound is inf: it is more than can be counted", "leave it out"),
+        ({"selection_ratio": 2}, "selection_ratio is 2", "0.5 keeps half"),
+        ({"weights": [1, 2]}, "weights are [1, 2]: expected a number by the name of a query", "weights={'q1': 2}"),
+    ],
+)
+def test_errors_say_what_was_written_and_of_whom(asked: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_bounds(NAMES, **asked)
+    assert caught.value.message.startswith(message)
+    assert caught.value.hint is not None and caught.value.hint.startswith(hint)
+
+
+def test_engines_of_a_task_share_memory_and_time_and_buckets_time_only() -> None:
+    bounds = read_bounds(NAMES, memory_bound=900, batch_budget="1 ms", latency_bound="5 us")
+    part = bounds.split(engines=3, buckets=4)
+    assert (part.memory_bytes, part.batch_budget_ns) == (300, 83_333)
+    assert (part.latency, part.names, part.weights) == (bounds.latency, bounds.names, bounds.weights)
+    assert bounds.split(1) == bounds
+    assert read_bounds(NAMES, memory_bound=1, batch_budget="1 ns").split(9, 9).memory_bytes == 1
+    assert read_bounds(NAMES).split(3, 4).is_none

@@ -232,7 +232,18 @@ NESTED = [
     "element_at(arr, 0)", "array(dt, dx)", "array(p, 1)", "array_contains(array(p), 12.34)", "array_join(arr, ',')",
     "arr IS NULL",
 ]  # fmt: skip
+NESTED_TEXT = [
+    "CAST(arr AS STRING)", "CAST(txt AS STRING)", "CAST(st AS STRING)", "CAST(m AS STRING)", "TRY_CAST(arr AS STRING)",
+    "arr::string", "string(m)", "CAST(array() AS STRING)", "CAST(array(NULL) AS STRING)",
+    "CAST(array(arr, NULL) AS STRING)", "CAST(array(st, st) AS STRING)", "CAST(array(m) AS STRING)",
+    "CAST((i, s, arr, m, st) AS STRING)", "CAST(array(CAST(s AS BINARY)) AS STRING)",
+    *(f"CAST(array({column}, NULL) AS STRING)" for column in ("b", "ti", "i", "l", "f", "d", "p", "q", "w", "s", "dt",
+      "ts", "nt")),
+    "CAST(array(arr) AS ARRAY<STRING>)", "array_join(CAST(array(arr, array(9)) AS ARRAY<STRING>), ';')",
+    "CAST(slice(array(arr, arr), 2, 1) AS STRING)", "length(CAST(st AS STRING))",
+]  # fmt: skip
 REFUSED = [
+    "length(arr)", "lower(m)", "reverse(st)", "array_join(array(arr), ',')", "arr LIKE '[%'", "m || 'a'", "st || m",
     "i = arr", "b + 1", "dt * 2", "NOT i", "i AND b", "s + arr", "arr > 1", "upper(arr)", "length()",
     "no_such_function(i)", "date_add('x')", "i || arr", "m = m", "st.zzz", "i[0]", "greatest(i)", "if(i, 1, 2)",
     "d div e", "~d", "d & 1", "CAST(arr AS INT)", "CAST(ts AS BINARY)", "coalesce(arr, 1)", "ts + ts", "dt + d",
@@ -242,6 +253,7 @@ REFUSED = [
 DECLINED = [
     "CAST(iv AS INT)",
     "CAST(iv AS STRING)",
+    "CAST(array(iv) AS STRING)",
     "b = 1",
     "TRY_CAST('now' AS DATE)",
     "sha1(s)",
@@ -313,4 +325,4 @@ MORE = [
     "array_position(array(1, 1), 1)", "array_contains(txt, 5)", "array(ts, dt)", "reverse(array('a', 'b'))",
     "array(b, NULL)[0]",
 ]  # fmt: skip
-CASES = [*COMPARISONS, *LOGIC, *ARITHMETIC, *MATH, *CASTS, *TIME, *TEXT, *NESTED, *REFUSED, *MORE]
+CASES = [*COMPARISONS, *LOGIC, *ARITHMETIC, *MATH, *CASTS, *TIME, *TEXT, *NESTED, *NESTED_TEXT, *REFUSED, *MORE]

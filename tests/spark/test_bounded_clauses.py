@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.runtimes.test_local_clauses import AB, ABD, CALLS, FIRST
 
 import ostinato as ost
-from ostinato.errors import QueryError
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.local_query import as_local_query
@@ -71,9 +70,3 @@ def test_errors_of_tasks_are_ours(calls: DataFrame) -> None:
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO") as caught:
         asked(calls, AB, divides).of_query(1).collect()
     assert ost.unwrap(caught.value).code == "DIVIDE_BY_ZERO"
-
-
-def test_streams_are_refused(spark: SparkSession) -> None:
-    stream = spark.readStream.format("rate").load().selectExpr("value AS n", "'a' AS kind", "'b' AS who", "1 AS x")
-    with pytest.raises(QueryError, match="STREAM_NOT_SUPPORTED"):
-        asked(stream, AB)

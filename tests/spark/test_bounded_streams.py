@@ -13,6 +13,7 @@ from tests.spark.test_streaming_restart import Start, batches, in_a_process, wai
 
 import ostinato as ost
 from ostinato.errors import QueryError
+from ostinato.sharing.clock import RealClock
 
 __all__ = ["in_a_process"]  # a fixture
 
@@ -105,6 +106,25 @@ def test_metrics_of_a_stream(source: Source) -> None:
     found = source.run(metrics)
     assert set(found["query"].to_pylist()) == {"q1"} and set(found["dropped"].to_pylist()) == {0}
     assert sum(found["events"].to_pylist()) > 0
+
+
+def test_a_stream_keeps_its_bounds_and_the_error_says_so(source: Source) -> None:
+    source.add(trades(100))
+    source.run(ost.Workload([QUERIES["span"]], buckets=4, **BOUND).run(source.read()).rows)
+    source.add(trades(100, seed=8))
+    with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.* a workload's names, sharing, bounds or clock"):
+        source.run(
+            ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, "latency_bound": "9 ns"}).run(source.read()).rows
+        )
+
+
+def test_a_clock_that_its_checkpoint_cannot_keep_is_refused(source: Source) -> None:
+    class Slow(RealClock):
+        pass
+
+    source.add(trades(10))
+    with pytest.raises(QueryError, match="INVALID_OPTION: a stream can't keep this clock"):
+        source.run(ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=Slow()).run(source.read()).rows)
 
 
 def test_a_changed_workload_refuses_the_state(source: Source) -> None:

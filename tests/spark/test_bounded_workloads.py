@@ -104,6 +104,32 @@ def test_metrics_have_a_row_for_each_task_and_query(df: DataFrame) -> None:
     assert found.rows.count() == ost.Workload([FIRST, SECOND]).run(df).rows.count()
 
 
+def test_metrics_say_what_was_given_up_in_each_period(spark: SparkSession) -> None:
+    table = events(4_000)
+    found = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(spark.createDataFrame(table))
+    assert found.metrics is not None
+    (row,) = found.metrics.collect()
+    local = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(table).report.by_period()
+    periods = [{"query": "q1", **period.asDict()} for period in row["periods"]]
+    assert periods == local.to_pylist() and len(periods) > 1
+    assert sum(period["dropped"] for period in periods) == row["dropped"] > 0
+
+
+def test_explain_of_a_result_points_to_its_metrics(df: DataFrame) -> None:
+    bounded = ost.explain(ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)).text
+    assert "What a run gives up\n   result.metrics says it when it runs" in bounded
+    assert "shared matcher: q1, q2" in bounded and "4 states in place of 6" in bounded  # types are those of the input
+    assert "gives up" not in ost.explain(ost.Workload([FIRST, SECOND]).run(df)).text
+
+
+def test_state_by_instance_gives_the_same_rows(df: DataFrame, table: pa.Table) -> None:
+    queries = [FIRST, SECOND, CLAUSE]
+    found = ost.Workload(queries, sharing="always", state="instance").run(df)
+    expected = ost.Workload(queries).run(table)
+    for name in expected:
+        assert rows(found[name]) == rows(expected[name]) and expected[name].num_rows > 0
+
+
 def test_what_cannot_be_bounded_is_refused_before_anything_runs(df: DataFrame) -> None:
     with pytest.raises(QueryError, match="BOUND_NOT_SUPPORTED"):
         ost.Workload([FIRST, NEXT], latency_bound="5 ms").run(df)

@@ -253,13 +253,14 @@ REFUSED = {
 @pytest.mark.parametrize("code", REFUSED)
 def test_errors_point_into_the_statement(t: DataFrame, code: str) -> None:
     text, word = REFUSED[code]
-    with pytest.raises(ost.QueryError) as caught:
-        ost.sql(text, t=t)
-    assert caught.value.code == code
-    assert caught.value.text == text
-    span = caught.value.span
-    assert span is not None
-    assert text[span.start : span.end].startswith(word)
+    for ask in (lambda: ost.sql(text, t=t), lambda: ost.correlate(text, live=t).run()):
+        with pytest.raises(ost.QueryError) as caught:
+            ask()
+        assert caught.value.code == code
+        assert caught.value.text == text
+        span = caught.value.span
+        assert span is not None
+        assert text[span.start : span.end].startswith(word)
 
 
 def test_what_ost_sql_refuses(spark: SparkSession, t: DataFrame) -> None:

@@ -18,7 +18,7 @@ import ostinato as ost
 from ostinato.runtimes.spark.correlation_archive import ArchiveFolder
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.runtimes.spark.correlation_finish import finish_correlation
-from ostinato.runtimes.spark.correlation_stream import CorrelationStep, define_correlation
+from ostinato.runtimes.spark.correlation_stream import CorrelationStep, StreamTerms, define_correlation
 from ostinato.runtimes.task.correlation_task import CorrelationOptions
 
 NOW = {"availableNow": True}
@@ -59,9 +59,8 @@ class Stream:
         """As a program that was just started has it."""
         frame = self.spark.createDataFrame(live)
         options = {"delay": "5 seconds", "buckets": 3, "text": QUERY, **self.options, **changed}
-        archive = options.get("archive")
-        definition = define_correlation(live=frame, **options)
-        source = None if options.get("write_archive") else archive
+        definition = define_correlation(options.pop("text"), frame, terms := StreamTerms(**options))
+        source = None if terms.write_archive else terms.archive
         return CorrelationStep(definition, self.checkpoint, self.keep, source)
 
     def keep(self, found: DataFrame, batch: int) -> None:

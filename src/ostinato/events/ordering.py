@@ -239,10 +239,16 @@ def _order_ties(
     run = np.cumsum(np.concatenate(([True], ~equal)))[places]
     order = np.arange(count, dtype=np.int64) if rows is None else rows
     inside = order[places]
-    chosen = pa.array(inside)
-    ranks = [column for tie in ties if not pa.types.is_map(tie.type) for column in sortable(OrderKey(tie.take(chosen)))]
+    ranks = tie_columns(ties, inside)
     if equal_to_previous([run, *ranks], len(places)) is not None:
         return rows
     result = order.copy()
     result[places] = inside[np.lexsort([*ranks[::-1], run])]
     return result
+
+
+def tie_columns(ties: Sequence[pa.Array], rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Integers by which some rows are ordered where nothing else tells them apart; the first column counts most."""
+    chosen = pa.array(rows)
+    ordered = [tie for tie in ties if not pa.types.is_map(tie.type)]
+    return [column for tie in ordered for column in sortable(OrderKey(tie.take(chosen)))]

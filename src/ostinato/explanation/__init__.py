@@ -21,10 +21,11 @@ from typing import Any
 
 from ostinato.explanation.asked import Asked, read_question
 from ostinato.explanation.automaton_svg import Picture, draw_automata
-from ostinato.explanation.clauses_text import together_text
+from ostinato.explanation.clauses_text import clause_sections, underlined
 from ostinato.explanation.correlation_text import AsksCorrelation, correlations_text
 from ostinato.explanation.events_svg import event_picture
 from ostinato.explanation.events_text import AsksEvents, AsksWorkload, Ran, explain_events
+from ostinato.explanation.losses_text import losses_part
 from ostinato.explanation.readable import readable
 from ostinato.explanation.summary_text import AsksSummary, summary_automaton, summary_text
 from ostinato.explanation.text import clause_text
@@ -55,7 +56,7 @@ def explain(query: Any, table: Any = None) -> Explanation:
     columns are those that the query mentions, and what hangs on their types stays open.
     """
     if isinstance(query, Ran):
-        return _workload(query.workload, table, query)
+        return _workload(query.workload, query.input if table is None else table, query)
     if isinstance(query, AsksWorkload):
         return _workload(query, table)
     if isinstance(query, AsksEvents):
@@ -87,19 +88,18 @@ def _several(found: dict[str, Explanation]) -> Explanation:
 def _workload(asked: AsksWorkload, table: Any, ran: Ran | None = None) -> Explanation:
     """The event queries as one, then each MATCH_RECOGNIZE by itself."""
     texts, pictures = [], []
+    losses = losses_part(ran) if ran else None
     if asked.events:
-        texts.append(explain_events(asked, table, ran.statistics if ran else None, ran.reports if ran else ()))
+        texts.append(explain_events(asked, table, ran.statistics if ran else None, losses))
         pictures.append(event_picture(asked, table))
     understood = {name: understand(read_question(query.clause, table)[0]) for name, query in asked.clauses.items()}
-    together = together_text(asked, understood)
-    texts += [together] if together else []
+    texts += clause_sections(asked, understood, table)
     for name, query in asked.clauses.items():
         found = explain(query.clause, table)
         texts.append(f"{name}\n{'=' * len(name)}\n{found.text}")
         pictures.append(found.svg)
-    if ran and ran.reports and not asked.events:
-        title = "What the last run gave up"
-        texts.append("\n".join([title, "-" * len(title), *(str(report) for report in ran.reports)]))
+    if losses is not None and not asked.events:
+        texts.append(underlined(*losses))
     return Explanation("\n\n".join(texts), "\n".join(pictures))
 
 

@@ -88,6 +88,13 @@ def _table_for(source: str, table: Any) -> Any:
     return table if "(" not in source else None
 
 
+def is_streaming(table: Any) -> bool:
+    """Whether `explain` was given a streaming DataFrame; asks nothing of Spark but that."""
+    if isinstance(table, dict):
+        table = next(iter(table.values()), None)
+    return bool(getattr(table, "isStreaming", False))
+
+
 # --- columns ---
 
 

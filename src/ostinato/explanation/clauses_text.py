@@ -1,28 +1,99 @@
-"""The MATCH_RECOGNIZE queries of a workload -> which of them are matched together, and why the others aren't."""
+"""The MATCH_RECOGNIZE queries of a workload -> which of them are matched together, what they share, what they have to
+keep to, and why the others run by themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from ostinato.explanation.asked import is_streaming
+from ostinato.explanation.bounded_text import plan_part
 from ostinato.explanation.events_text import AsksWorkload
+from ostinato.explanation.losses_text import bounds_part
 from ostinato.explanation.understood import Understood
-from ostinato.planning.bounded_clauses import plan_clauses
+from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_clauses
+from ostinato.planning.typed import TypedPlan
+from ostinato.sharing.merged_plan import merge
+
+_INDENT = " " * len("shared matcher   ")
 
 
-def together_text(asked: AsksWorkload, understood: Mapping[str, Understood]) -> str:
-    """A section of its own; empty where types aren't known, or one query is all there is."""
+def clause_sections(asked: AsksWorkload, understood: Mapping[str, Understood], table: Any = None) -> list[str]:
+    """What is said of the clauses together, before each is explained by itself.
+
+    `table` is what `explain` was given: on a streaming DataFrame other clauses run together than on a batch.
+    """
+    names = list(understood)
+    request = asked.request.for_queries(names)
+    sections = [together_text(asked, understood, table)]
+    plan = _plan(asked, understood, table)
+    if plan is not None:
+        typed = [each.typed for each in understood.values() if each.typed is not None]
+        sections += [_shared_text(asked, stream, typed, names) for stream in plan.streams]
+    if names and not request.is_empty:
+        lines = bounds_part(request.bounds(names), request.shedding)
+        sections.append(underlined("What may be given up of the clauses", lines))
+    return [section for section in sections if section]
+
+
+def together_text(asked: AsksWorkload, understood: Mapping[str, Understood], table: Any = None) -> str:
+    """Who runs together; empty where one query without a bound is all there is, or where types decide and aren't
+    known."""
+    names, plan, on_stream = list(understood), _plan(asked, understood, table), is_streaming(table)
+    bounded = [name for name, is_bounded in zip(names, _bounded(asked, names), strict=True) if is_bounded]
+    if not bounded and (plan is None or len(names) < 2):
+        return ""
+    lines = []
+    if plan is None:  # a clause with a bound has no other engine
+        lines.append(f"shared matcher   {', '.join(bounded)}: because of the bound; explain(workload, table) says more")
+        lines.append(f"{_INDENT}where a section below names an engine, that is the one the clause would have by itself")
+    else:
+        for stream in plan.streams:
+            lines += _stream_lines(asked, [names[member.clause] for member in stream.clauses], on_stream)
+        lines += [f"by itself        {names[number]}: {reason}" for number, reason in plan.alone.items()]
+        if on_stream and plan.alone:
+            lines.append(f"{_INDENT}an operator for each, as ost.match_recognize has it")
+    return underlined("How the clauses run together" + (", on a stream" if on_stream else ""), lines)
+
+
+def underlined(title: str, lines: Sequence[str]) -> str:
+    """A section between those of single queries."""
+    return "\n".join([title, "-" * len(title), *lines])
+
+
+def _stream_lines(asked: AsksWorkload, members: list[str], on_stream: bool) -> list[str]:
+    states = "states of its own for each" if asked.options.sharing == "never" else "one state for equal sub-patterns"
+    lines = [
+        f"shared matcher   {', '.join(members)}: {states}; where a section below names an",
+        f"{_INDENT}engine, that is the one the clause would have by itself",
+    ]
+    if on_stream:
+        lines.append(f"{_INDENT}one operator; a match leaves when the watermark has passed its last row")
+    return lines
+
+
+def _shared_text(asked: AsksWorkload, stream: ClauseStream, typed: Sequence[TypedPlan], names: Sequence[str]) -> str:
+    """The states of one plan, by the variables of the clauses."""
+    merged = merge([clause.program for clause in stream.clauses], separate=asked.options.sharing == "never")
+    automata = [typed[clause.clause].plan.nfa for clause in stream.clauses]
+    variables = [
+        [nfa.states[node.state].variable for node in clause.graph.nodes]
+        for nfa, clause in zip(automata, stream.clauses, strict=True)
+    ]
+    called = ", ".join(names[clause.clause] for clause in stream.clauses)
+    return underlined(f"What matches share: {called}", plan_part(merged, variables))
+
+
+def _plan(asked: AsksWorkload, understood: Mapping[str, Understood], table: Any) -> ClausesPlan | None:
+    """None where types aren't known. Raises BOUND_NOT_SUPPORTED."""
     names = list(understood)
     typed = [each.typed for each in understood.values() if each.typed is not None]
-    if len(names) < 2 or len(typed) < len(names):
-        return ""
+    if not names or len(typed) < len(names):
+        return None
+    bounded = _bounded(asked, names)
+    return plan_clauses(typed, names, bounded, asked.options.sharing, on_stream=is_streaming(table))
+
+
+def _bounded(asked: AsksWorkload, names: Sequence[str]) -> tuple[bool, ...]:
     own = asked.request.for_queries(names)
-    bounded = own.bounds(names).bounded if not own.is_empty else (False,) * len(names)
-    plan = plan_clauses(typed, names, bounded, asked.options.sharing)
-    title = "How the clauses run together"
-    lines = [title, "-" * len(title)]
-    for stream in plan.streams:
-        shared = ", ".join(names[member.clause] for member in stream.clauses)
-        lines.append(f"shared matcher   {shared}: one state for equal sub-patterns; where a section below names an")
-        lines.append("                 engine, that is the one the clause would have by itself")
-    lines += [f"by itself        {names[number]}: {reason}" for number, reason in plan.alone.items()]
-    return "\n".join(lines)
+    return (False,) * len(names) if own.is_empty else own.bounds(names).bounded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ostinato.explanation.bounded_text import declined_part, plan_part
@@ -10,7 +11,7 @@ from ostinato.explanation.readable import plain_name, readable
 from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Program
 from ostinato.planning.event_outputs import AverageOutput
 from ostinato.planning.event_plan import EventsPlan, QueryPlan
-from ostinato.planning.shared_matches import SharedGroup, SharedMatches
+from ostinato.planning.shared_matches import SharedMatches
 from ostinato.planning.workload_plan import EngineGroup
 from ostinato.query.event_query import Selection
 from ostinato.query.expressions import Column, ColumnRef, Expr, Name, Navigation, rebuild
@@ -130,10 +131,39 @@ def outputs_part(query: QueryPlan) -> list[str]:
     return lines
 
 
+@dataclass(frozen=True, slots=True)
+class Matchers:
+    """Who runs the queries that return matches: the shared matcher those of `shared`, each group in one plan, and for
+    those in `undecided` only the types of columns say who. All others are enumerated."""
+
+    shared: tuple[tuple[int, ...], ...] = ()
+    undecided: tuple[int, ...] = ()
+    most_held: Mapping[tuple[int, ...], int] = field(default_factory=dict)
+    """For groups that are shared by choice: with more partial matches at one time they are enumerated after all."""
+
+
+_ENUMERATED = Matchers()
+
+
+def matchers_of(plan: EventsPlan, shared: SharedMatches | None, bounds: Bounds | None, sharing: str) -> Matchers:
+    """`shared` is None where types aren't known; even so, what has a bound runs on the shared matcher or is refused."""
+    if shared is not None:
+        most_held = {group.queries: group.most_held for group in shared.groups if group.most_held is not None}
+        return Matchers(tuple(group.queries for group in shared.groups), most_held=most_held)
+    groups, undecided = [], []
+    for stream in range(len(plan.streams)):
+        mine = [i for i in plan.queries_of(stream) if plan.queries[i].returns_matches]
+        bounded = tuple(i for i in mine if bounds is not None and bounds.bounded[i])
+        groups += [bounded] if bounded else []
+        if sharing != "never" and (bounded or sharing == "always" or len(mine) > 1):
+            undecided += [i for i in mine if i not in bounded]
+    return Matchers(tuple(groups), tuple(undecided))
+
+
 def engine_part(
-    plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str], matched: Sequence[SharedGroup] = ()
+    plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str], matchers: Matchers = _ENUMERATED
 ) -> list[str]:
-    """Which engine runs what, and why; `matched` are the queries that the shared matcher runs."""
+    """Which engine runs what, and why."""
     from ostinato.techniques.shared_trends.separate.engine import way_of  # loads numba
 
     lines = []
@@ -148,9 +178,16 @@ def engine_part(
             lines.append("separate engine" + (f": {', '.join(called)}" if any(called) else ""))
             lines += [f"  {why}" for why in dict.fromkeys(group.why)]
             lines += [f"  {way}" for way in dict.fromkeys(map(way_of, group.programs))]
-    lines += [f"shared matcher: {', '.join(names[i] for i in group.queries)}" for group in matched]
-    together = {i for group in matched for i in group.queries}
-    matches = [names[i] for i, query in enumerate(plan.queries) if query.returns_matches and i not in together]
+    for queries in matchers.shared:
+        lines.append(f"shared matcher: {', '.join(names[i] for i in queries)}")
+        if queries in matchers.most_held:
+            most = f"{matchers.most_held[queries]:,} partial matches"
+            lines.append(f"  each by itself, by enumeration, in a batch where that fails or holds more than {most}")
+    if matchers.undecided:
+        open_ = ", ".join(names[i] for i in matchers.undecided)
+        lines.append(f"shared matcher or enumeration of matches, which hangs on the types of columns: {open_}")
+    told = {*matchers.undecided, *(i for group in matchers.shared for i in group)}
+    matches = [names[i] for i, query in enumerate(plan.queries) if query.returns_matches and i not in told]
     if matches:
         lines.append("enumeration of matches" + (f": {', '.join(matches)}" if any(matches) else ""))
     return [*lines, *_shuffles(plan)]
@@ -188,29 +225,6 @@ def matches_parts(plan: EventsPlan, names: Sequence[str], shared: SharedMatches 
         declined = {names[i]: why for i, why in shared.declined.items()}
         parts.append(("What isn't matched together with others", declined_part(declined)))
     return parts
-
-
-def bounds_part(bounds: Bounds, shedding: str) -> list[str]:
-    """What the queries have to keep to, and who decides what is dropped."""
-    width = max(map(len, bounds.names))
-    lines = []
-    for name, latency, weight, bounded in zip(
-        bounds.names, bounds.latency, bounds.weights, bounds.bounded, strict=True
-    ):
-        if latency is None:
-            told = "" if bounded else "everything is kept"
-        elif latency.ns is not None:
-            told = f"{latency.ns / 1000:,.6g} us of computing an event"
-        else:
-            told = f"{latency.ratio:.0%} of what an event takes without a bound, as measured at the beginning"
-        lines.append(f"{name:<{width}}  {', '.join(filter(None, (told, '' if weight == 1 else f'weight {weight:g}')))}")
-    if bounds.memory_bytes is not None:
-        lines.append(f"partial matches take at most {bounds.memory_bytes:,} bytes in a task")
-    if bounds.selection_ratio is not None:
-        lines.append(f"{bounds.selection_ratio:.0%} of the partial matches are kept")
-    if bounds.batch_budget_ns is not None:
-        lines.append(f"a task's batch, or a micro-batch, takes at most {bounds.batch_budget_ns / 1e6:,.6g} ms")
-    return [line.rstrip() for line in [*lines, f"what is dropped is decided by: {shedding}"]]
 
 
 def statistics_part(statistics: Mapping[str, int]) -> list[str]:

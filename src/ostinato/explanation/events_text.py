@@ -9,22 +9,25 @@ from typing import Any, Protocol, cast, runtime_checkable
 import pyarrow as pa
 
 from ostinato.errors import QueryError, speaking_of
+from ostinato.explanation.asked import is_streaming
 from ostinato.explanation.event_parts import (
     automaton_part,
-    bounds_part,
     conditions_part,
     engine_part,
+    matchers_of,
     matches_parts,
     outputs_part,
     statistics_part,
     stream_part,
 )
+from ostinato.explanation.losses_text import GaveUp, bounds_part
+from ostinato.explanation.shared_queries import shared_queries
 from ostinato.language.event_binding import TypeArgument, bind_event_query
 from ostinato.language.event_render import render_event_pattern, render_event_query
 from ostinato.planning.bounded_clauses import Sharing
 from ostinato.planning.event_plan import EventsPlan, plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
-from ostinato.planning.shared_matches import SharedMatches, shared_matches
+from ostinato.planning.shared_matches import SharedMatches
 from ostinato.planning.workload_plan import engine_groups, template_of
 from ostinato.predicates.types import Settings, normalise, parse_type
 from ostinato.query.event_query import EventQuery, ReturnAggregates, TypeColumn, TypeDefinition, occurrences
@@ -82,25 +85,25 @@ class AsksWorkload(Protocol):
 
 
 @runtime_checkable
-class Ran(Protocol):
+class Ran(GaveUp, Protocol):
     """What `ost.Workload(...).run(...)` gave."""
 
     workload: AsksWorkload
     statistics: Mapping[str, int]
-    reports: tuple[object, ...]
-    """What runs under a bound gave up; `str` tells it."""
+    input: object | None
+    """A table, a schema or a DataFrame: the columns that were asked."""
+
+
+Part = tuple[str, list[str]]
 
 
 def explain_events(
-    asked: Any,
-    table: Any = None,
-    statistics: Mapping[str, int] | None = None,
-    reports: Sequence[object] = (),
+    asked: Any, table: Any = None, statistics: Mapping[str, int] | None = None, losses: Part | None = None
 ) -> str:
     """How an `ost.events(...)` or the event queries of an `ost.Workload(...)` are understood and run.
 
     `table` gives the input's columns: a pyarrow Table or Schema, a pandas or Spark DataFrame; without it they are those
-    that the queries mention. `statistics` and `reports` are those of a run: what was shared, and what that saved; what
+    that the queries mention. `statistics` and `losses` are those of a run: what was shared, and what that saved; what
     was given up.
     """
     if isinstance(asked, AsksWorkload):
@@ -113,16 +116,13 @@ def explain_events(
         raise QueryError("NOT_A_QUERY", f"expected an event query or a workload, got {type(asked).__name__}")
     if statistics:
         parts = [*parts, ("What the last run did", statistics_part(statistics))]
-    if reports:
-        parts = [*parts, ("What the last run gave up", [line for one in reports for line in str(one).split("\n")])]
+    if losses is not None:
+        parts = [*parts, losses]
     return "\n\n".join(_numbered(i, title, lines) for i, (title, lines) in enumerate(parts, start=1))
 
 
 def _numbered(number: int, title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"{number}. {title}", *(f"{INDENT}{line}".rstrip() for line in lines)])
-
-
-Part = tuple[str, list[str]]
 
 
 def _query_parts(plan: EventsPlan, sharing: str) -> list[Part]:
@@ -167,7 +167,7 @@ def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, reques
                 f"of pairs    {len(plan.pair_tests)}",
             ],
         ),
-        ("How they run", engine_part(plan, groups, names, () if shared is None else shared.groups)),
+        ("How they run", engine_part(plan, groups, names, matchers_of(plan, shared, bounds, sharing))),
         *matches_parts(plan, names, shared),
         *([] if bounds is None else [("What may be given up", bounds_part(bounds, request.shedding))]),
     ]
@@ -176,7 +176,9 @@ def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, reques
 def shared_of(planned: Planned, names: Sequence[str], sharing: str, request: HasBounds) -> SharedMatches | None:
     """What the shared matcher runs; None where the types of columns aren't known."""
     bounds = None if request.is_empty else request.bounds(names)
-    return None if planned.typed is None else shared_matches(planned.typed, names, sharing, bounds)
+    if planned.typed is None:
+        return None
+    return shared_queries(planned.typed, names, sharing, bounds, on_stream=planned.on_stream)
 
 
 def _template(plan: EventsPlan, names: Sequence[str]) -> list[str]:
@@ -198,6 +200,7 @@ class Planned:
 
     plan: EventsPlan
     typed: TypedEventsPlan | None = None
+    on_stream: bool = False
 
 
 def plan_asked(asked: Sequence[AsksEvents], table: Any) -> Planned:
@@ -208,16 +211,16 @@ def plan_asked(asked: Sequence[AsksEvents], table: Any) -> Planned:
             bounds.append(bind_event_query(each.query, names, type=each.type, time=each.time))
     plan = plan_events(bounds)
     if any(name not in types for name in names):
-        return Planned(plan)
+        return Planned(plan, on_stream=is_streaming(table))
     settings = Settings()
     known = {name: normalise(kind, settings) for name, kind in types.items()}
     try:
         typed = type_events(plan, known.__getitem__, settings)
     except QueryError as error:
         if error.code in ("UNSUPPORTED_FUNCTION", "UNKNOWN_FUNCTION", "UNSUPPORTED_EXPRESSION"):  # Spark may know it
-            return Planned(plan)
+            return Planned(plan, on_stream=is_streaming(table))
         raise
-    return Planned(typed.plan, typed)
+    return Planned(typed.plan, typed, is_streaming(table))
 
 
 def _columns(asked: Sequence[AsksEvents], table: Any) -> tuple[tuple[str, ...], dict[str, pa.DataType]]:

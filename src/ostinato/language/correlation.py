@@ -105,6 +105,7 @@ def correlation_of(
         condition=_all_of(rest),
         live_first_in_from=found.live_first,
         text=text,
+        bodies=(found.live.body, found.archive.body),
     )
     with reader.in_statement(found.live):
         check_correlation(correlation, of_live=True)
@@ -135,11 +136,7 @@ class _Reader:
         try:
             yield
         except QueryError as error:
-            if error.span is not None:
-                start = clause.body.start
-                error.span = Span(error.span.start + start, error.span.end + start)
-            else:
-                error.span = self.found.recent
+            error.span = self.found.recent if error.span is None else error.span.moved(clause.body.start)
             error.text = self.text
             raise
 
@@ -150,12 +147,11 @@ class _Reader:
         written = self.text[span.start : span.end]
         region = _region(written)
         if region is None or not region.size > 0:
-            self._fail(
-                "RECENT_DISTANCE",
-                "the distance of RECENT is a constant above zero",
-                span,
-                "INTERVAL '7' SECOND (months have no fixed length), 500 ROWS, or a number if a number orders the rows",
+            forms = (
+                "INTERVAL '7' SECOND (months have no fixed length), 500 ROWS, or a number if a number orders the rows"
             )
+            hint = f"write it out, parameters aren't filled in here: {forms}" if _has_parameter(written) else forms
+            self._fail("RECENT_DISTANCE", "the distance of RECENT is a constant above zero", span, hint)
         if region.size > _LARGEST_DISTANCE:
             hint = f"at most {_LARGEST_DISTANCE} microseconds, units or rows: more than any table spans"
             self._fail("RECENT_DISTANCE", "the distance of RECENT is too large", span, hint)
@@ -182,8 +178,7 @@ class _Reader:
         cursor.text = self.text
         cursor.at = next(at for at, token in enumerate(cursor.tokens) if token.span.start >= span.start)
         expr = ExpressionParser(cursor).expression()
-        if cursor.token.kind is not Kind.END:
-            cursor.fail(f"expected the end of the condition, found {cursor.describe()}")
+        cursor.expect_end("the condition")
         return expr
 
     def _side(self, ref: ColumnRef) -> str | None:
@@ -247,6 +242,11 @@ def _region(written: str) -> Region | None:
         return Region("rows", size)
     length = parse_interval(written) if tokens[0].upper == "INTERVAL" else None
     return None if length is None else Region("time", length // timedelta(microseconds=1))
+
+
+def _has_parameter(written: str) -> bool:
+    """Whether a value is to be put in: `:name` or `?`."""
+    return any(token.text in (":", "?") for token in tokenize(written))
 
 
 def _number(text: str) -> int | float | None:

@@ -51,6 +51,11 @@ class Cursor:
             self.take()
         return first
 
+    def expect_end(self, what: str, *, hint: str | None = None) -> None:
+        """Fails where more follows than `what`, which is being read."""
+        if self.token.kind is not Kind.END:
+            self.fail(f"expected the end of {what}, found {self.describe()}", hint=hint)
+
     def name(self, what: str, *, double_quotes: bool = True) -> tuple[Name, Span]:
         """An identifier, quoted or not."""
         token = self.token

@@ -37,8 +37,7 @@ Repeated(body=OneEvent(type='B', variable='B'), times=<Times.ONE_OR_MORE: '+'>))
     """
     cursor = Cursor(text)
     pattern = EventPatternParser(cursor).pattern()
-    if cursor.token.kind is not Kind.END:
-        cursor.fail(f"expected the end of the pattern, found {cursor.describe()}")
+    cursor.expect_end("the pattern")
     return pattern
 
 

@@ -40,8 +40,7 @@ def parse_event_query(text: str) -> EventQuery:
     """
     cursor = Cursor(text)
     query = _QueryParser(cursor).query()
-    if cursor.token.kind is not Kind.END:
-        cursor.fail(f"expected the end of the query, found {cursor.describe()}", hint=f"the order is: {_ORDER}")
+    cursor.expect_end("the query", hint=f"the order is: {_ORDER}")
     check_event_query(query)
     return query
 

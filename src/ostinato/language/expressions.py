@@ -66,8 +66,7 @@ def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> E
     """
     cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
     expr = ExpressionParser(cursor).expression()
-    if cursor.token.kind is not Kind.END:
-        cursor.fail(f"expected the end of the expression, found {cursor.describe()}")
+    cursor.expect_end("the expression")
     return expr
 
 

@@ -45,8 +45,7 @@ def parse_clause(
     query = _ClauseParser(cursor, input_name).clause()
     if wrapped:
         cursor.expect(")")
-    if cursor.token.kind is not Kind.END:
-        cursor.fail(f"expected the end of the clause, found {cursor.describe()}", hint=f"the order is: {_ORDER}")
+    cursor.expect_end("the clause", hint=f"the order is: {_ORDER}")
     check_clause(query)
     return query
 

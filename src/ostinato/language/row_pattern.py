@@ -45,8 +45,7 @@ at_most=None, greedy=True))), Variable(name='C')))
     """
     cursor = Cursor(text)
     pattern = row_pattern(cursor, closing="")
-    if cursor.token.kind is not Kind.END:
-        cursor.fail(f"expected the end of the pattern, found {cursor.describe()}")
+    cursor.expect_end("the pattern")
     return pattern
 
 

@@ -136,6 +136,8 @@ def mark(first, end, bounds, selection, scanned, steps, members, tests, absences
             for state in range(states):
                 later_best[state] = min(later_best[state], group_best[state])
                 group_best[state] = NEVER
+        # No match with this row ends later, so nothing beyond has to be looked at: long sequences, short windows.
+        until = min(end, tests.reach[row])
         for label in range(len(members.place)):
             at = members.place[label, row]
             if members.place[label, row + 1] == at:
@@ -145,22 +147,23 @@ def mark(first, end, bounds, selection, scanned, steps, members, tests, absences
                 if steps.accepting[state] and may_end(state, row, bounds, steps, absences):
                     best = row
                 elif selection == ANY:
-                    best = _best_of_any(row, state, end, scanned, steps, members, tests, absences, ends, later_best)
+                    best = _best_of_any(row, state, until, scanned, steps, members, tests, absences, ends, later_best)
                 else:
                     low, high = row + 1, row + 2
                     if selection == NEXT:
-                        low = following(row, state, end, steps, members, tests, absences)
+                        low = following(row, state, until, steps, members, tests, absences)
                         high = members.group_end[low] if low != NEVER else NEVER
                     best = NEVER
-                    if low < end and low >= time_end:
-                        best = _best_between(row, state, low, min(high, end), steps, members, tests, absences, ends)
+                    if low < until and low >= time_end:
+                        best = _best_between(row, state, low, min(high, until), steps, members, tests, absences, ends)
                 ends[members.offset[state] + at] = best
                 group_best[state] = min(group_best[state], best)
 
 
 @inline_kernel
-def _best_of_any(row, state, end, scanned, steps, members, tests, absences, ends, later_best):  # type: ignore[no-untyped-def]
-    best = NEVER
+def _best_of_any(row, state, until, scanned, steps, members, tests, absences, ends, later_best):  # type: ignore[no-untyped-def]
+    """The earliest end before `until` by way of any later row."""
+    best = until
     for step in range(steps.leave_at[state], steps.leave_at[state + 1]):
         target = steps.target[step]
         if steps.plain[step]:
@@ -168,7 +171,7 @@ def _best_of_any(row, state, end, scanned, steps, members, tests, absences, ends
             continue
         label = steps.label[step]
         low = members.place[label, members.group_end[row]]
-        for at in range(low, members.place[label, end]):
+        for at in range(low, members.place[label, until]):
             later = members.rows[at]
             if later >= best or not nothing_between(step, row, later, steps, members, absences):
                 break
@@ -178,7 +181,7 @@ def _best_of_any(row, state, end, scanned, steps, members, tests, absences, ends
             reached = ends[members.offset[target] + at]
             if reached < best and edge_holds(step, row, later, steps, members, tests):
                 best = reached
-    return best
+    return best if best < until else NEVER
 
 
 @inline_kernel

@@ -34,7 +34,7 @@ from ostinato.matching.event_tables import (
     make_steps,
     make_tests,
 )
-from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, OVERFLOW
+from ostinato.matching.failures import condition_failure
 from ostinato.predicates.run_columns import Column
 
 DEFAULT_MOST_MATCHES = 10_000_000
@@ -284,10 +284,7 @@ def _failure(progress: NDArray[np.int64], limits: MatchLimits) -> MatchError:
             f"there are more than {limits.most_matches:,} matches in one task",
             hint="ask for the first ones with RETURN MATCHES LIMIT n, bound them with WITHIN, or count them",
         )
-    elif failure == s.CONDITION_FAILED - DIVIDE_BY_ZERO:
-        error = MatchError("DIVIDE_BY_ZERO", "division by zero in WHERE", hint="guard it with NULLIF(divisor, 0)")
     else:
-        assert failure == s.CONDITION_FAILED - OVERFLOW
-        error = MatchError("ARITHMETIC_OVERFLOW", "a number in WHERE grew too large", hint="cast to DOUBLE there")
+        error = condition_failure(s.CONDITION_FAILED - failure, "WHERE")
     error.row = int(progress[s.FAILED_ROW])
     return error

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.kernel_cache import borrowing_kernel
 from ostinato.matching.event_program import NO_WINDOW, BoundKind, Events, Extent
 from ostinato.results.matches import ranges
 
@@ -65,12 +66,19 @@ def reaches(events: Events, extent: Extent) -> Longs:
 
 def _first_row(position: Longs, starts: Longs, sequence: Longs, value: Longs) -> Longs:
     """The first row of each sequence whose position is at or above the value, or the sequence's end."""
-    low, high = starts[sequence].copy(), starts[sequence + 1].copy()
-    while True:
-        open_ = low < high
-        if not open_.any():
-            return low
-        middle = (low + high) // 2
-        above = position[np.minimum(middle, len(position) - 1)] >= value
-        high = np.where(open_ & above, middle, high)
-        low = np.where(open_ & ~above, middle + 1, low)
+    found = np.empty(len(value), np.int64)
+    fill_first_rows(position, starts, sequence, value, found)
+    return found
+
+
+@borrowing_kernel
+def fill_first_rows(position, starts, sequence, value, found):  # type: ignore[no-untyped-def]
+    """One sweep: sequences ascend, and within one of them positions and values do."""
+    row, end, before = 0, 0, -1
+    for i in range(len(value)):
+        if sequence[i] != before:
+            before = sequence[i]
+            row, end = starts[before], starts[before + 1]
+        while row < end and position[row] < value[i]:
+            row += 1
+        found[i] = row

@@ -30,13 +30,18 @@ def failure_of(task: Task, failure: int, row: int) -> MatchError:
         )
     elif failure in (s.SKIP_TO_FIRST_ROW, s.SKIP_TARGET_MISSING):
         error = _skip_error(task, failure)
-    elif failure == s.CONDITION_FAILED - DIVIDE_BY_ZERO:
-        error = MatchError("DIVIDE_BY_ZERO", "division by zero in DEFINE", hint="guard it with NULLIF(divisor, 0)")
     else:
-        assert failure == s.CONDITION_FAILED - OVERFLOW
-        error = MatchError("ARITHMETIC_OVERFLOW", "a number in DEFINE grew too large", hint="cast to DOUBLE there")
+        error = condition_failure(s.CONDITION_FAILED - failure, "DEFINE")
     error.row = row
     return error
+
+
+def condition_failure(status: int, clause: str) -> MatchError:
+    """What a status of the interpreter of conditions means; `clause` is where these are written."""
+    if status == DIVIDE_BY_ZERO:
+        return MatchError("DIVIDE_BY_ZERO", f"division by zero in {clause}", hint="guard it with NULLIF(divisor, 0)")
+    assert status == OVERFLOW
+    return MatchError("ARITHMETIC_OVERFLOW", f"a number in {clause} grew too large", hint="cast to DOUBLE there")
 
 
 def _skip_error(task: Task, failure: int) -> MatchError:

@@ -3,7 +3,8 @@
 Only ALL MATCHES can be shed: in the other modes a match that was dropped would let others begin that are wrong. Such
 clauses, and those that the shared matcher declines, run exactly on their own where they have no bound, and are refused
 by name where they have one. Clauses with equal PARTITION BY and ORDER BY are one stream, in which every condition over
-one row has one number whoever asks it.
+one row has one number whoever asks it. On a streaming DataFrame a match leaves when its last row is known, so clauses
+that ask for more than the rows up to there aren't matched together.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from ostinato.errors import QueryError
 from ostinato.matching.event_program import BoundKind, Extent
 from ostinato.planning.clause_conditions import ClauseConditions, RowTest, RowTests, may_skip, why_declined
 from ostinato.planning.plan import MatchPlan
-from ostinato.planning.row_graph import NOTHING, RowGraph, row_graph
+from ostinato.planning.row_graph import NOTHING, Place, RowGraph, row_graph
+from ostinato.planning.slicing import margins_of
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.bound import BoundKey
-from ostinato.query.expressions import Navigation
+from ostinato.query.expressions import MatchNumber, Navigation, walk
 from ostinato.query.match_recognize import MatchMode
 from ostinato.sharing.pattern_program import START, PatternProgram, PatternStep
 
@@ -64,13 +66,23 @@ class ClausesPlan:
 
 
 def plan_clauses(
-    typed: Sequence[TypedPlan], names: Sequence[str], bounded: Sequence[bool], sharing: Sharing = "dynamic"
+    typed: Sequence[TypedPlan],
+    names: Sequence[str],
+    bounded: Sequence[bool],
+    sharing: Sharing = "dynamic",
+    *,
+    on_stream: bool = False,
 ) -> ClausesPlan:
-    """Sorts the clauses of a workload; `bounded` says which of them have a bound. Raises BOUND_NOT_SUPPORTED."""
+    """Sorts the clauses of a workload; `bounded` says which of them have a bound. Raises BOUND_NOT_SUPPORTED.
+
+    `on_stream`: for a streaming DataFrame, where the end of a partition is never seen.
+    """
     alone: dict[int, str] = {}
     streams: dict[tuple[object, ...], _Stream] = {}
     for number, plan in enumerate(typed):
         reason = _reason(plan)
+        if reason is None and on_stream:
+            reason = _waits_for_more(plan.plan)
         if reason is not None and bounded[number]:
             raise QueryError(
                 "BOUND_NOT_SUPPORTED",
@@ -98,6 +110,20 @@ def _reason(typed: TypedPlan) -> str | None:
     if typed.general is not None:
         return f"DEFINE needs evaluation row by row: {typed.general.reason}"
     return why_declined(typed.plan)
+
+
+def _waits_for_more(plan: MatchPlan) -> str | None:
+    """Why a match of the clause isn't decided, on a stream, by the rows up to its last one."""
+    nodes = row_graph(plan.nfa, may_skip(plan)).nodes
+    if any(node.at_end for node in nodes):
+        return "on a stream `$` is known at the end of the input only, and a shared match leaves with its last row"
+    if any(node.place is not Place.ANYWHERE for node in nodes):
+        return "on a stream `^` has to remember every partition, and the shared matcher forgets those without matches"
+    if margins_of(plan).after:
+        return "on a stream NEXT waits for further rows, and a shared match leaves with its last row"
+    if any(isinstance(node, MatchNumber) for slot in plan.slots for node in walk(slot)):
+        return "on a stream a shared match has no MATCH_NUMBER(): others may begin earlier and end later"
+    return None
 
 
 def _better_alone(plan: MatchPlan, sharing: Sharing) -> str | None:

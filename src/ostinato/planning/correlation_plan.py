@@ -13,10 +13,8 @@ from ostinato.language.binding import bind
 from ostinato.language.checks import last_mention
 from ostinato.planning.correlation_names import ARCHIVE, LIVE, PairNames
 from ostinato.planning.plan import MatchPlan, make_plan, slot_name
-from ostinato.planning.slicing import margins_of
 from ostinato.query.correlation import Correlation
 from ostinato.query.expressions import Column, ColumnRef, Expr, Operator
-from ostinato.techniques.parallel_runs.slices import Margins
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +46,6 @@ class CorrelationPlan:
     """Those parts of the condition that can also find pairs."""
     declined: dict[str, str] = field(default_factory=dict)
     """Parts of the condition, as written, that can't, and why."""
-
-    @property
-    def live_margins(self) -> Margins:
-        return margins_of(self.live)
-
-    @property
-    def archive_margins(self) -> Margins:
-        return margins_of(self.archive)
 
 
 def plan_correlation(

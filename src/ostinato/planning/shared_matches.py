@@ -1,6 +1,8 @@
 """TypedEventsPlan -> which RETURN MATCHES queries the shared matcher runs together, and why the others not.
 
-Without a bound that is a question of cost, with one there is no other way.
+With a bound there is no other way. Without one, queries that have a state in common are matched together: as long as
+their state is small that takes about as long as to enumerate two of them, and ever less the more there are. Where it
+grows large, the enumerator is faster: it makes only what completes.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.merged_plan import MergedPlan, merge
 
-FEWEST_TO_SHARE = 8
-"""Without a bound, each state has to stand for so many on average before the matcher, which makes every partial match,
-is expected to beat the enumerator, which makes only those that complete (benchmarks/bounded)."""
+MOST_HELD_A_QUERY = 1 << 16
+"""Partial matches up to which sharing is worth trying where it is a choice. Two queries that hold 100,000 are still
+matched together in two thirds of the time; with 1,000,000 it takes five times as long as to enumerate them."""
 
 NOT_SHARED = 'sharing="never"'
-TOO_LITTLE = "too little is shared: making only what completes costs less"
+NOTHING_IN_COMMON = "no other query has a state in common with it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,13 @@ class SharedGroup:
     stream: int
     queries: tuple[int, ...]
     merged: MergedPlan
+    by_choice: bool
+    """Whether the enumerator may run them just as well: nothing is bounded, and nobody insists."""
+
+    @property
+    def most_held(self) -> int | None:
+        """Where they are shared by choice: with more partial matches at one time, each is enumerated by itself."""
+        return MOST_HELD_A_QUERY * len(self.queries) if self.by_choice else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +64,18 @@ def shared_matches(
     found = bounded_programs(typed, names)
     declined = {i: why for i, why in found.declined.items() if plan.queries[i].returns_matches}
     forced = carried | (frozenset() if bounds is None else _bounded(typed, bounds, found))
+    not_shared = NOT_SHARED if sharing == "never" else NOTHING_IN_COMMON
     groups = []
     for stream in range(len(plan.streams)):
         able = tuple(i for i in plan.queries_of(stream) if i in found.programs)
-        wanted = tuple(i for i in able if i in forced)
-        if sharing != "never" and (wanted or sharing == "always" or _pays(able, found)):
-            wanted = able
-        declined.update({i: NOT_SHARED if sharing == "never" else TOO_LITTLE for i in able if i not in wanted})
-        if wanted:
+        if sharing == "dynamic" and forced.isdisjoint(able):
+            group = _by_choice(stream, able, found)
+        else:
+            wanted = tuple(i for i in able if sharing != "never" or i in forced)
             merged = merge([found.programs[i] for i in wanted], separate=sharing == "never")
-            groups.append(SharedGroup(stream, wanted, merged))
+            group = SharedGroup(stream, wanted, merged, by_choice=False)
+        declined.update({i: not_shared for i in able if i not in group.queries})
+        groups += [group] if group.queries else []
     return SharedMatches(tuple(groups), declined)
 
 
@@ -80,9 +91,14 @@ def _bounded(typed: TypedEventsPlan, bounds: Bounds, found: BoundedPrograms) -> 
     return bounded
 
 
-def _pays(able: Sequence[int], found: BoundedPrograms) -> bool:
-    """Whether the matcher is expected to be faster than enumerating the queries one by one."""
-    if len(able) < 2:
-        return False
+def _by_choice(stream: int, able: tuple[int, ...], found: BoundedPrograms) -> SharedGroup:
+    """The queries that have a state in common with another."""
     merged = merge([found.programs[i] for i in able])
-    return merged.states_apart >= FEWEST_TO_SHARE * (len(merged.nodes) - 1)
+    in_common = 0
+    for patterns in merged.clusters():
+        if patterns.bit_count() > 1:
+            in_common |= patterns
+    wanted = tuple(query for pattern, query in enumerate(able) if in_common >> pattern & 1)
+    if wanted != able:
+        merged = merge([found.programs[i] for i in wanted])
+    return SharedGroup(stream, wanted, merged, by_choice=True)

@@ -50,13 +50,16 @@ def type_clauses(
     sharing: Sharing = "dynamic",
     *,
     separate: bool = False,
+    on_stream: bool = False,
 ) -> TypedClauses:
     """`typed` are the plans of `shared` with their types; `bounded` says which of them have a bound.
 
-    `separate` keeps the state of every clause apart, for comparison. Raises BOUND_NOT_SUPPORTED.
+    `separate`, like `sharing="never"`, keeps the state of every clause apart, for comparison. `on_stream` as in
+    `plan_clauses`. Raises BOUND_NOT_SUPPORTED.
     """
-    plan = plan_clauses(typed, names, bounded, sharing)
-    streams = tuple(_typed_stream(stream, typed, separate) for stream in plan.streams)
+    plan = plan_clauses(typed, names, bounded, sharing, on_stream=on_stream)
+    apart = separate or sharing == "never"
+    streams = tuple(_typed_stream(stream, typed, apart) for stream in plan.streams)
     places = tuple(shared.places(number) for number in range(len(typed)))
     return TypedClauses(tuple(typed), places, streams, plan.alone)
 

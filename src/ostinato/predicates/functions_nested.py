@@ -276,6 +276,8 @@ def _array_join(site: Site, args: Sequence[Typed]) -> Typed:
         return separator.join(item for item in shown if item is not None)
 
     array = _array_argument(site, args[0])
+    if t.is_nested(array.type.value_type):
+        raise site.mismatch(f"{site.name} needs an array of strings, not {t.spark_name(array.type)}")
     texts = implicit(array, t.array_of(t.STRING), site.settings)
     return eager(site, t.STRING, python_rows(compute), (texts, *[as_text(site, arg) for arg in args[1:]]))
 

@@ -27,7 +27,7 @@ Compute = Callable[..., Any]
 
 def as_text(site: Site, node: Typed) -> Typed:
     """The argument as a string; anything basic is cast to one, as Spark does."""
-    if node.type == t.BINARY or not can_cast(node.type, t.STRING, site.settings):
+    if node.type == t.BINARY or t.is_nested(node.type) or not can_cast(node.type, t.STRING, site.settings):
         raise site.mismatch(f"{site.name} needs a string, not {t.spark_name(node.type)}")
     return implicit(node, t.STRING, site.settings)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ostinato.errors import Span
 from ostinato.query.expressions import Expr
 from ostinato.query.match_recognize import MatchRecognize
 
@@ -44,3 +45,5 @@ class Correlation:
     live_first_in_from: bool = True
     """Whether the live clause is the first of the two in FROM."""
     text: str | None = field(default=None, compare=False, repr=False)
+    bodies: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    """Where the two clauses, which have texts of their own, stand in the text."""

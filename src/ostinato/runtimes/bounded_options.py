@@ -12,6 +12,7 @@ from ostinato.sharing.bounds import Bounds, Duration, LatencyRequest, read_bound
 from ostinato.sharing.clock import Clock, RealClock, VirtualClock
 
 Shedding = Literal["sharp", "random_state", "random_input", "selectivity", "icde20", "darling"]
+State = Literal["view", "instance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,9 @@ class BoundRequest:
     `latency_bound`: compute time per event and query. `memory_bound`: bytes of partial matches in a task.
     `selection_ratio`: the share of partial matches that is kept, whatever they cost. `batch_budget`: compute time of a
     task's whole batch, or of a bucket's part of a micro-batch. `weights`: what a match of each query is worth.
-    `shedding`: who decides what is dropped. `clock`: a virtual one makes runs repeatable; None: the real one.
+    `shedding`: who decides what is dropped. `clock`: a virtual one makes runs repeatable; None: the real one. `state`:
+    whether a partial match of the shared matcher links to the one that it grew out of (the paper's view) or has copies
+    of all of its rows (its instance); with or without a bound.
     """
 
     latency_bound: LatencyRequest | None = None
@@ -31,15 +34,11 @@ class BoundRequest:
     weights: Mapping[str, float] | None = None
     shedding: Shedding = "sharp"
     clock: Clock | None = None
+    state: State = "view"
 
     def __post_init__(self) -> None:
-        if self.shedding not in get_args(Shedding):
-            raise QueryError(
-                "INVALID_OPTION",
-                f"shedding can't be {self.shedding!r}",
-                hint=did_you_mean(str(self.shedding), get_args(Shedding))
-                or f"it is one of {', '.join(map(repr, get_args(Shedding)))}",
-            )
+        _check_choice("shedding", self.shedding, get_args(Shedding))
+        _check_choice("state", self.state, get_args(State))
         if self.clock is not None and not all(hasattr(self.clock, name) for name in ("now_ns", "spent_ns")):
             raise QueryError(
                 "INVALID_OPTION",
@@ -80,16 +79,36 @@ class BoundRequest:
     # --- beside a stream's state ---
 
     def to_values(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "clock"}
-        virtual = self.clock if isinstance(self.clock, VirtualClock) else None
-        plain = {name: _plain(value) for name, value in values.items()}
-        return {**plain, "clock": None if virtual is None else virtual.to_values()}
+        """Plain values, for JSON. Raises INVALID_OPTION for a clock that can't be made again from such."""
+        names = [field.name for field in fields(self) if field.name != "clock"]
+        if self.state == "view":  # streams that were started before there was a choice have no other, and go on
+            names.remove("state")
+        plain = {name: _plain(getattr(self, name)) for name in names}
+        return {**plain, "clock": _clock_values(self.clock)}
 
     @staticmethod
     def from_values(values: Mapping[str, Any]) -> BoundRequest:
         clock = values["clock"]
         return BoundRequest(**{**values, "clock": None if clock is None else VirtualClock(**clock)})
+
+
+def _check_choice(option: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        hint = did_you_mean(str(value), known) or f"it is one of {', '.join(map(repr, known))}"
+        raise QueryError("INVALID_OPTION", f"{option} can't be {value!r}", hint=hint)
+
+
+def _clock_values(clock: Clock | None) -> dict[str, int] | None:
+    """What makes the same clock again; None: the real one."""
+    if clock is None or type(clock) is RealClock:
+        return None
+    if type(clock) is VirtualClock:
+        return clock.to_values()
+    raise QueryError(
+        "INVALID_OPTION",
+        f"a stream can't keep this clock in its checkpoint: {clock!r}",
+        hint="on a stream the clock is an ost.VirtualClock(...), or the real one",
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -85,30 +85,29 @@ class CorrelationQuery:
         found = self._on_spark() if _is_spark(self.live) else self._in_process()
         return next(iter(found.values())) if self.single else found
 
-    def start(self, *, output: str | Callable[[Any, int], None], checkpoint: str, **options: Any) -> Any:
+    def start(
+        self,
+        *,
+        output: str | Callable[[Any, int], None],
+        checkpoint: str,
+        trigger: Mapping[str, Any] | str | None = None,
+        **options: Any,
+    ) -> Any:
         """Runs on a streaming DataFrame until it is stopped; gives Spark's StreamingQuery.
 
         `output`: a folder, in which each batch overwrites its own part, or a function of a DataFrame and the batch's
-        number. `options` are those of docs/correlation.md: write_archive, buckets, reads, trigger.
+        number. `trigger` is what Spark's own takes, or how often a batch is due. `options` are those of
+        docs/correlation.md: write_archive, buckets, reads.
         """
         if not _is_spark(self.live):
             raise QueryError("NOT_A_TABLE", "start needs a streaming DataFrame", hint="tables are answered by run()")
         if not self.single:
             raise QueryError("INVALID_ARGUMENTS", "a stream answers one correlation", hint="start each by itself")
-        from ostinato.runtimes.spark.correlation_stream import start_correlation
+        from ostinato.runtimes.spark.correlation_stream import StreamTerms, start_correlation
 
         (text,) = self.texts.values()
-        return start_correlation(
-            text,
-            self.live,
-            output=output,
-            checkpoint=checkpoint,
-            archive=self.archive,
-            delay=self.delay,
-            options=self.options,
-            limits=self.limits,
-            **options,
-        )
+        terms = StreamTerms(archive=self.archive, delay=self.delay, options=self.options, limits=self.limits, **options)
+        return start_correlation(text, self.live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
 
     def finish(self, checkpoint: str) -> Any:
         """What the end of input gives of a stopped stream, as a DataFrame."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.errors import QueryError, speaking_of
+from ostinato.errors import QueryError, in_statement, speaking_of
 from ostinato.language.correlation import CorrelationQuery, read_correlation
 from ostinato.matching.symbols import Mask
 from ostinato.planning.clause_inputs import share_inputs
@@ -75,7 +75,8 @@ class LocalCorrelation:
             message = f"the archive side reads '{name}', and archive= isn't given"
             raise QueryError("INVALID_OPTION", message, hint=f"archive={name}, or name one table on both sides")
         others = live if archive is None else archive
-        with speaking_of(text):
+        bodies = self.query.correlation.bodies
+        with speaking_of(text), in_statement(text, bodies):
             self.plan: CorrelationPlan = plan_correlation(
                 self.query.correlation, live.names, others.names, case_sensitive=settings.case_sensitive
             )
@@ -97,7 +98,7 @@ class LocalCorrelation:
             shared=archive is None,
             equalities=tuple((item.live_slot, item.archive_slot) for item in self.plan.equalities),
         )
-        with speaking_of(text):  # what types are wrong about is said before anything is matched
+        with speaking_of(text), in_statement(text, bodies):  # what types are wrong about is said before matching
             self.selected_of(output_fields(self.task).empty_table())
 
     def live_rows(self, table: pa.Table) -> pa.Table:

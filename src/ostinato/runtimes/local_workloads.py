@@ -47,7 +47,8 @@ def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Set
     )
     layout = make_layout(list(columns.values()))
     rows = common_table(layout, workload.names, list(whole.values()), settings)
-    return WorkloadResult(rows, tables, events.statistics, workload, (*events.reports, *clauses.reports))
+    reports = (*events.reports, *clauses.reports)
+    return WorkloadResult(rows, tables, events.statistics, workload, arrow.schema, reports)
 
 
 def _events(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answers:

@@ -52,6 +52,8 @@ class WorkloadResult(Generic[T]):
     """What the engines did, where the work was done in this process: bursts shared, split, merged and so on."""
     workload: Workload | None = None
     """What was asked; `ost.explain` of a result tells what its run did."""
+    input: Any = None
+    """Of what it was asked: a schema in process, a DataFrame on Spark."""
     reports: tuple[Report, ...] = ()
     """In process, under a bound: what each engine gave up."""
     metrics: DataFrame | None = None
@@ -118,6 +120,7 @@ class Workload:
         weights: Mapping[str, float] | None = None,
         shedding: Any = UNBOUNDED.shedding,
         clock: Any = None,
+        state: Any = UNBOUNDED.state,
         **options: Any,
     ) -> None:
         """`queries` are texts of event queries or of MATCH_RECOGNIZE, `ost.events(...)` or `ost.pattern(...)`, perhaps
@@ -130,7 +133,9 @@ class Workload:
         called = _named(queries, names)
         chosen = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
         asked = tuple(_read(query, name, type, time, chosen) for name, query in called.items())
-        request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, shedding, clock)
+        request = BoundRequest(
+            latency_bound, memory_bound, selection_ratio, batch_budget, weights, shedding, clock, state
+        )
         request.bounds(tuple(called))  # raises for what is no bound, or of no query
         object.__setattr__(self, "queries", asked)
         object.__setattr__(self, "names", tuple(called))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeGuard
 
@@ -15,15 +16,19 @@ Duration = str | timedelta
 LatencyRequest = Duration | float | Mapping[str, Duration | float]
 """A time, a share of the latency without a bound, or one of these by the pattern's name."""
 
-_AMOUNT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)\s*")
+_AMOUNT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([^\W\d_]+)\s*")
 _NANOSECONDS = {
     **dict.fromkeys(("ns", "nanosecond", "nanoseconds"), 1),
-    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), 1_000),
+    **dict.fromkeys(("us", "\N{GREEK SMALL LETTER MU}s", "microsecond", "microseconds"), 1_000),
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1_000_000),
     **dict.fromkeys(("s", "second", "seconds"), 1_000_000_000),
     **dict.fromkeys(("min", "minute", "minutes"), 60_000_000_000),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600_000_000_000),
 }
-_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_DECIMAL_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_BYTES = {**_DECIMAL_BYTES, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_TOO_MUCH = 2**63
+"""Nanoseconds and bytes are told in reports as 64-bit integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,16 @@ class Bounds:
             self.batch_budget_ns,
         )
 
+    def split(self, engines: int, buckets: int = 1) -> Bounds:
+        """The part of one of the engines that run in one task, and of one of the buckets of a stream: memory is there
+        for all engines together, and the budget for all engines and buckets."""
+        memory, budget = self.memory_bytes, self.batch_budget_ns
+        return replace(
+            self,
+            memory_bytes=None if memory is None else max(1, memory // engines),
+            batch_budget_ns=None if budget is None else max(1, budget // (engines * buckets)),
+        )
+
 
 def read_bounds(
     names: Sequence[str],
@@ -113,12 +128,18 @@ def _latencies(names: Sequence[str], asked: LatencyRequest | None) -> tuple[Late
         return (None,) * len(names)
     if isinstance(asked, Mapping):
         _check_names("latency_bound", names, asked)
-        by_name = {name: _read_latency(bound) for name, bound in asked.items()}
+        by_name = {name: _read_latency(f"latency_bound of {name}", bound) for name, bound in asked.items()}
         return tuple(by_name.get(name) for name in names)
-    return (_read_latency(asked),) * len(names)
+    return (_read_latency("latency_bound", asked),) * len(names)
 
 
 def _weights(names: Sequence[str], asked: Mapping[str, float] | None) -> tuple[float, ...]:
+    if asked is not None and not isinstance(asked, Mapping):
+        raise QueryError(
+            "INVALID_OPTION",
+            f"weights are {asked!r}: expected a number by the name of a query",
+            hint=f"weights={{{names[0]!r}: 2}}",
+        )
     _check_names("weights", names, asked or {})
     for name, weight in (asked or {}).items():
         if not _is_number(weight) or not 0 < weight < math.inf:
@@ -136,10 +157,10 @@ def _check_names(option: str, names: Sequence[str], asked: Mapping[str, object])
         )
 
 
-def _read_latency(asked: object) -> LatencyBound:
+def _read_latency(option: str, asked: object) -> LatencyBound:
     if _is_number(asked):
-        return LatencyBound(ratio=_read_ratio("latency_bound", asked))
-    return LatencyBound(ns=_read_duration("latency_bound", asked))
+        return LatencyBound(ratio=_read_ratio(option, asked))
+    return LatencyBound(ns=_read_duration(option, asked))
 
 
 def _read_ratio(option: str, asked: object) -> float:
@@ -147,7 +168,7 @@ def _read_ratio(option: str, asked: object) -> float:
         raise QueryError(
             "INVALID_BOUND",
             f"{option} is {asked!r}: a number here is a share, above 0 and at most 1",
-            hint="a time has a unit: '5 ms'" if option == "latency_bound" else "0.5 keeps half",
+            hint="0.5 keeps half" if option == "selection_ratio" else "a time has a unit: '5 ms'",
         )
     return float(asked)
 
@@ -157,31 +178,31 @@ def _read_duration(option: str, asked: object) -> float:
         nanoseconds = asked.total_seconds() * 1e9
     else:
         nanoseconds = _amount(option, asked, _NANOSECONDS, "'5 ms', '200 us', '1.5 s'")
-    return _above_zero(option, asked, nanoseconds)
+    return _in_range(option, asked, nanoseconds)
 
 
 def _read_bytes(asked: object) -> int:
-    if _is_number(asked):
-        return math.ceil(_above_zero("memory_bound", asked, asked))
-    lowered = asked.lower() if isinstance(asked, str) else asked
-    found = _amount("memory_bound", lowered, _BYTES, "'512 MB', '64 KiB'")
-    return math.ceil(_above_zero("memory_bound", asked, found))
+    found = asked if _is_number(asked) else _amount("memory_bound", asked, _BYTES, "'512 MB', '64 KiB'")
+    return math.ceil(_in_range("memory_bound", asked, found))
 
 
 def _amount(option: str, asked: object, units: Mapping[str, int], examples: str) -> float:
     found = _AMOUNT.fullmatch(asked) if isinstance(asked, str) else None
-    if found is None or found[2] not in units:
+    # There are two letters for micro, and several ways to write "MB"; none means anything else.
+    unit = None if found is None else units.get(unicodedata.normalize("NFKC", found[2]).lower())
+    if found is None or unit is None:
         raise QueryError(
-            "INVALID_BOUND", f"{option} is {asked!r}: not an amount and a unit", hint=f"such as {examples}"
+            "INVALID_BOUND",
+            f"{option} is {asked!r}: not an amount and a unit",
+            hint="leave it out for no bound" if asked is None else f"such as {examples}",
         )
-    return float(found[1]) * units[found[2]]
+    return float(found[1]) * unit
 
 
-def _above_zero(option: str, asked: object, amount: float) -> float:
-    if not amount > 0:
-        raise QueryError(
-            "INVALID_BOUND", f"{option} is {asked!r}: it must be above 0", hint="leave it out for no bound"
-        )
+def _in_range(option: str, asked: object, amount: float) -> float:
+    if not 0 < amount < _TOO_MUCH:
+        why = "it is more than can be counted" if amount > 0 else "it must be above 0"
+        raise QueryError("INVALID_BOUND", f"{option} is {asked!r}: {why}", hint="leave it out for no bound")
     return amount
 
 

@@ -9,6 +9,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
+from ostinato.errors import QueryError
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -55,6 +57,11 @@ class VirtualClock:
     ns_per_visit: int = 25
     ns_per_check: int = 10
     ns_per_birth: int = 80
+
+    def __post_init__(self) -> None:
+        for name, charged in asdict(self).items():
+            if not isinstance(charged, int) or isinstance(charged, bool) or charged < 0:
+                raise QueryError("INVALID_OPTION", f"{name} is a whole number from 0 on, not {charged!r}")
 
     def now_ns(self) -> int:
         return 0

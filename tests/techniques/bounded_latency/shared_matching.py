@@ -26,14 +26,11 @@ from ostinato.query.expressions import Column, Expr
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.ledger import Orders
-from ostinato.techniques.bounded_latency.matcher import (
-    MatcherRun,
-    MatcherState,
-    PatternMatches,
-    PlanEvents,
-    SharedMatcher,
-    one_class_a_node,
-)
+from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
+from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
+from ostinato.techniques.bounded_latency.matcher_state import MatcherState
+from ostinato.techniques.bounded_latency.materialise import PatternMatches
+from ostinato.techniques.bounded_latency.plan_events import PlanEvents
 
 Match = tuple[tuple[int, str], ...]
 """(index of the row in the input, variable) for each of its events."""

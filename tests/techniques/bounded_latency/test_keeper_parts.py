@@ -34,6 +34,19 @@ def test_quantiles_are_at_most_an_eighth_octave_too_high() -> None:
     assert (meter.within / meter.bounded).tolist() == [0.6]
 
 
+def test_quantiles_say_nothing_of_the_calibration() -> None:
+    """Beside "bound 100 ns, kept" no latency of chunks is told that came before there was a bound."""
+    meter = LatencyMeter(np.array([np.nan, np.inf]))
+    meter.observe(np.array([900.0, 900.0]), 100, 10.0)
+    assert meter.quantile_ns(0.5) == pytest.approx(900, rel=0.1)  # nothing else is known
+    meter.bound_ns = np.array([100.0, np.inf])
+    meter.observe(np.array([80.0, 80.0]), 10, 10.0)
+    meter.observe(np.array([90.0, 90.0]), 10, 10.0)
+    assert meter.quantile_ns(0.99)[0] == pytest.approx(90, rel=0.1)
+    assert meter.quantile_ns(0.5)[1] == pytest.approx(900, rel=0.1)  # never had one: all events count
+    assert (meter.within / meter.bounded)[0] == 1.0
+
+
 def test_how_far_the_closest_pattern_is_from_its_bound() -> None:
     meter = LatencyMeter(np.array([60.0, 100.0, np.inf, np.nan]))
     assert meter.headroom == 1.0

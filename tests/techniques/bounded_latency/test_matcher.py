@@ -13,15 +13,22 @@ from tests.techniques.bounded_latency.shared_matching import Workload, in_calls,
 from ostinato.errors import MatchError
 from ostinato.kernel_cache import interpreted
 from ostinato.matching.event_matches import MatchLimits
-from ostinato.techniques.bounded_latency import births, match_kernel, matcher, outcomes, quick_checks, store, visits
-from ostinato.techniques.bounded_latency.ledger import Buckets, Orders, chain_begins, chain_places
-from ostinato.techniques.bounded_latency.matcher import (
-    MatcherRun,
-    MatcherState,
-    SharedMatcher,
-    everything_kept,
-    one_class_a_node,
+from ostinato.techniques.bounded_latency import (
+    births,
+    match_kernel,
+    matcher,
+    matcher_kernels,
+    matcher_run,
+    outcomes,
+    quick_checks,
+    store,
+    upkeep,
+    visits,
 )
+from ostinato.techniques.bounded_latency.ledger import Buckets, Orders, chain_begins, chain_places
+from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
+from ostinato.techniques.bounded_latency.matcher_run import MatcherRun, everything_kept
+from ostinato.techniques.bounded_latency.matcher_state import MatcherState
 from ostinato.techniques.bounded_latency.plan_shape import shape_of
 from ostinato.techniques.bounded_latency.store import USED
 
@@ -79,7 +86,7 @@ def test_a_guard_takes_a_pattern_away_and_leaves_the_other() -> None:
 
 
 def test_nothing_is_lost_when_room_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((matcher, "FIRST_ROOM"), (matcher, "FIRST_MATCHES"), (matcher, "FIRST_ROWS")):
+    for module, name in ((matcher_run, "FIRST_ROOM"), (matcher_run, "FIRST_MATCHES"), (matcher_run, "FIRST_ROWS")):
         monkeypatch.setattr(module, name, 1)
     monkeypatch.setattr(matcher, "_FIRST_LENGTH", 1)
     work = workload("AABBACBC", "SEQ(A+ a, B+ b, C c)", "SEQ(A a, B b)")
@@ -221,12 +228,12 @@ def test_more_patterns_than_a_word_has_bits() -> None:
 
 
 def test_the_loop_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (births, match_kernel, outcomes, quick_checks, store, visits):
+    for module in (births, match_kernel, matcher_kernels, outcomes, quick_checks, store, upkeep, visits):
         for name, value in vars(module).items():
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, interpreted(value))
-    plain = match_kernel.Asked(*(interpreted(function) for function in match_kernel.NOTHING_ASKED))
-    kernel = match_kernel.build_matcher("matcher_in_python", plain, lambda function: function)
+    plain = matcher_kernels.Asked(*(interpreted(function) for function in matcher_kernels.NOTHING_ASKED))
+    kernel = matcher_kernels.build_matcher("matcher_in_python", plain, lambda function: function)
     work = workload("ADABCABDC", "SEQ(A a, NOT D d, B b, C c)", "SEQ(A a, B+ b)")
     shared = SharedMatcher(work.merged, None)
     shared.kernel = kernel

@@ -21,19 +21,46 @@ Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
+class ClauseOutput:
+    """How the rows of clauses leave: in common columns, with the number of their query."""
+
+    names: tuple[str, ...]
+    numbers: tuple[int, ...]
+    """For each clause its number in the workload."""
+    stored: tuple[dict[str, str], ...]
+    """For each clause the column of `schema` that each of its columns fills."""
+    schema: pa.Schema
+
+    def rows(self, clause: int, found: OutputRows) -> Batches:
+        """The rows of a clause."""
+        from ostinato.runtimes.task.arrow_batches import batches_of
+        from ostinato.runtimes.task.worker import OutputRows
+
+        arrays = {self.stored[clause][name]: array for name, array in found.arrays.items()}
+        arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[clause], pa.int32()), found.count)
+        return batches_of(OutputRows(found.count, arrays), self.schema)
+
+    def report(self, report: Report) -> Batches:
+        """What was given up, as rows that leave beside those of the clauses."""
+        from ostinato.runtimes.bounded_report import report_values
+        from ostinato.runtimes.task.arrow_batches import batches_of
+        from ostinato.runtimes.task.worker import OutputRows
+
+        values = report_values(report)
+        whose = [self.numbers[self.names.index(name)] for name in values.field("query").to_pylist()]
+        return batches_of(OutputRows(len(values), {REPORT: values, QUERY: pa.array(whose, pa.int32())}), self.schema)
+
+
+@dataclass(frozen=True, slots=True)
 class WholeKeysTask:
     """Rows of whole partitions in, the rows of all clauses and what was given up for them out."""
 
     task: ClausesTask
-    numbers: tuple[int, ...]
-    """For each clause its number in the workload."""
+    output: ClauseOutput
     shipped: tuple[str, ...]
     """The names of the columns that arrive, in their order."""
     conditions: int
     """How many row conditions are packed there."""
-    stored: tuple[dict[str, str], ...]
-    """For each clause the column of `output` that each of its columns fills."""
-    output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
         from ostinato.runtimes.task.arrow_batches import batch_of, failure
@@ -46,25 +73,8 @@ class WholeKeysTask:
             rows = batch_of(pa.Table.from_batches(waiting), condition_places(self.conditions))
             found = ClausesWorker(self.task).run(rows)
             for clause, one in enumerate(found.rows):
-                yield from self._rows(clause, one)
+                yield from self.output.rows(clause, one)
             for report in found.reports:
-                yield from self._report(report)
+                yield from self.output.report(report)
         except OstinatoError as error:
-            yield failure(error, self.output)
-
-    def _rows(self, clause: int, found: OutputRows) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import batches_of
-        from ostinato.runtimes.task.worker import OutputRows
-
-        arrays = {self.stored[clause][name]: array for name, array in found.arrays.items()}
-        arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[clause], pa.int32()), found.count)
-        return batches_of(OutputRows(found.count, arrays), self.output)
-
-    def _report(self, report: Report) -> Batches:
-        from ostinato.runtimes.bounded_report import report_values
-        from ostinato.runtimes.task.arrow_batches import batches_of
-        from ostinato.runtimes.task.worker import OutputRows
-
-        values = report_values(report)
-        whose = [self.numbers[self.task.names.index(name)] for name in values.field("query").to_pylist()]
-        return batches_of(OutputRows(len(values), {REPORT: values, QUERY: pa.array(whose, pa.int32())}), self.output)
+            yield failure(error, self.output.schema)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 
-from ostinato.errors import QueryError
+from ostinato.errors import QueryError, in_statement
 from ostinato.language.correlation import CorrelationText, correlation_of
 from ostinato.language.render import quote, render_expression
 from ostinato.planning.correlation_plan import Clock, clocks_of, plan_correlation
@@ -50,10 +50,12 @@ class SparkCorrelation:
     ) -> None:
         self.correlation = correlation
         self.shared = archive is live
-        self.plan = plan_correlation(correlation, live.columns, archive.columns, case_sensitive=settings.case_sensitive)
-        self.live = SparkQuery(self.plan.live, live, limits, settings)
-        self.archive = SparkQuery(self.plan.archive, archive, limits, settings)
-        self.clocks = clocks_of(self.plan, _types_of(self.live), _types_of(self.archive))
+        names = (live.columns, archive.columns)
+        with in_statement(correlation.text, correlation.bodies):
+            self.plan = plan_correlation(correlation, *names, case_sensitive=settings.case_sensitive)
+            self.live = SparkQuery(self.plan.live, live, limits, settings)
+            self.archive = SparkQuery(self.plan.archive, archive, limits, settings)
+            self.clocks = clocks_of(self.plan, _types_of(self.live), _types_of(self.archive))
         self.travelling = Travelling(self.live, self.archive, self.plan.keys, shared=self.shared)
         self.pairs = PairColumns(
             self.live,
@@ -113,8 +115,9 @@ class SparkCorrelation:
                 result = found.selectExpr(*columns)
                 _ = result.schema  # Connect analyses late: let errors show here
             except (AnalysisException, ParseException):
-                for is_live, query, _ in sides:
-                    self._find_refused(found, query, is_live)
+                with in_statement(self.correlation.text, self.correlation.bodies):
+                    for is_live, query, _ in sides:
+                        self._find_refused(found, query, is_live)
                 raise
         return result
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as s
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ostinato.errors import OstinatoError, carried
@@ -38,45 +37,45 @@ Output = str | Callable[[DataFrame, int], None]
 """A folder of Parquet files, or a function of a batch's rows and its number, called again if the batch is run again."""
 
 
-def start_correlation(
-    text: str,
-    live: DataFrame,
-    *,
-    output: Output,
-    checkpoint: str,
-    archive: Source | None = None,
-    write_archive: bool = False,
-    delay: str | int | None = None,
-    buckets: int = DEFAULT_BUCKETS,
-    reads: Reads = "spark",
-    trigger: Mapping[str, Any] | str | None = None,
-    options: CorrelationOptions | None = None,
-    limits: Limits = Limits(),
-) -> StreamingQuery:
-    """Starts a query whose pairs go to `output`, one folder `batch_id=N` per batch, overwritten if it is run again.
+@dataclass(frozen=True, slots=True)
+class StreamTerms:
+    """How a correlation lives on a stream.
 
     Without an `archive` the live rows are their own, as far back as the region reaches. With a path and `write_archive`
     they are also written there, and what `recent_rows` doesn't hold is read from there, by Spark or, from a disk that
     all workers share, by the workers themselves (`reads`). Otherwise `archive` is another table, read up to the
-    watermark in each batch. The watermark is `delay` behind the latest row of earlier batches; where none is given,
-    that of the DataFrame's own watermark, or none. `trigger` is what Spark's own takes, or how often a batch is due.
+    watermark in each batch.
+    """
+
+    archive: Source | None = None
+    write_archive: bool = False
+    delay: str | int | None = None
+    """How far the watermark is behind the latest row of earlier batches; None: that of the DataFrame's own, or none."""
+    buckets: int = DEFAULT_BUCKETS
+    reads: Reads = "spark"
+    options: CorrelationOptions | None = None
+    limits: Limits = Limits()
+
+
+def start_correlation(
+    text: str,
+    live: DataFrame,
+    terms: StreamTerms,
+    *,
+    output: Output,
+    checkpoint: str,
+    trigger: Mapping[str, Any] | str | None = None,
+) -> StreamingQuery:
+    """Starts a query whose pairs go to `output`, one folder `batch_id=N` per batch, overwritten if it is run again.
+
+    `trigger` is what Spark's own takes, or how often a batch is due.
     """
     if not live.isStreaming:
         refuse_option("start takes a stream, and live is a batch DataFrame", "run() or ost.sql answer it as it is")
-    definition = define_correlation(
-        text,
-        live,
-        archive=archive,
-        write_archive=write_archive,
-        delay=delay,
-        buckets=buckets,
-        reads=reads,
-        options=options,
-        limits=limits,
-    )
+    definition = define_correlation(text, live, terms)
     check_output(definition, live.sparkSession, writes_files=isinstance(output, str))
     check_archive_is_free(definition, CorrelationCheckpoint(live.sparkSession, checkpoint))
-    step = CorrelationStep(definition, checkpoint, output, None if write_archive else archive)
+    step = CorrelationStep(definition, checkpoint, output, None if terms.write_archive else terms.archive)
     writer = live.writeStream.foreachBatch(step).option("checkpointLocation", checkpoint)
     if isinstance(trigger, str):
         writer = writer.trigger(processingTime=trigger)
@@ -85,52 +84,47 @@ def start_correlation(
     return writer.start()
 
 
-def define_correlation(
-    text: str,
-    live: DataFrame,
-    *,
-    archive: Source | None = None,
-    write_archive: bool = False,
-    delay: str | int | None = None,
-    buckets: int = DEFAULT_BUCKETS,
-    reads: Reads = "spark",
-    options: CorrelationOptions | None = None,
-    limits: Limits = Limits(),
-) -> CorrelationDefinition:
+def define_correlation(text: str, live: DataFrame, terms: StreamTerms) -> CorrelationDefinition:
     """What is asked of rows like those of `live`, with all that is to be refused refused."""
     from ostinato.runtimes.task.correlation_task import CorrelationOptions  # loads kernels
 
-    options = options or CorrelationOptions()
-    check_options(archive, write_archive=write_archive, buckets=buckets, reads=reads, options=options)
-    shared = archive is None or write_archive
+    archive, options = terms.archive, terms.options or CorrelationOptions()
+    check_options(archive, write_archive=terms.write_archive, buckets=terms.buckets, reads=terms.reads, options=options)
     definition = CorrelationDefinition(
         query=text,
         live_columns=plain_columns(live.schema),
-        archive_columns=None if shared else _archive_columns(live.sparkSession, archive, live.schema),
+        archive_columns=_archive_columns(live, terms),
         delay=0,
-        buckets=buckets,
+        buckets=terms.buckets,
         options=options,
-        limits=limits,
+        limits=terms.limits,
         settings=session_settings(live),
         archive_path=archive if isinstance(archive, str) else None,
-        writes_archive=write_archive,
-        reads=reads,
+        writes_archive=terms.write_archive,
+        reads=terms.reads,
     )
     asked = definition.plan(live.sparkSession)  # errors in the query show here, not in the first batch
-    if write_archive:
+    if terms.write_archive:
         archive_folder(definition, asked)  # refuses columns that an archive can't have
-    if reads == "worker":
+    if terms.reads == "worker":
         check_worker_reads(asked, str(archive))
+    return replace(definition, delay=_delay(live, asked, terms.delay))
+
+
+def _archive_columns(live: DataFrame, terms: StreamTerms) -> str | None:
+    """Those of another table; None where the live rows are their own archive."""
+    if terms.archive is None or terms.write_archive:
+        return None
+    return plain_columns(read_source(live.sparkSession, terms.archive, live.schema).schema)
+
+
+def _delay(live: DataFrame, asked: SparkCorrelation, given: str | int | None) -> int:
+    """In the clock's units: what is given, or else what the stream's own watermark says."""
     clock = asked.clocks.live.start
     known = watermark_delay_ms(live, clock)
-    if delay is None and known is not None:
-        delay = f"{known} milliseconds"
-    return replace(definition, delay=read_delay(delay, asked.live.column_types[clock]))
-
-
-def _archive_columns(spark: SparkSession, archive: Source | None, live: s.StructType) -> str:
-    assert archive is not None
-    return plain_columns(read_source(spark, archive, live).schema)
+    if given is None and known is not None:
+        given = f"{known} milliseconds"
+    return read_delay(given, asked.live.column_types[clock])
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,17 @@ class EventsTask:
             return None
         return batch_of(pa.Table.from_batches(waiting), condition_places(len(self.typed.plan.conditions)))
 
+    def answered(self, batches: Batches, answer: Callable[[Batch], Batches], output: pa.Schema) -> Batches:
+        """What becomes of all rows that arrive, if there are any; an error leaves as a row."""
+        from ostinato.runtimes.task.arrow_batches import failure
+
+        try:
+            batch = self.batch(batches)
+            if batch is not None:
+                yield from answer(batch)
+        except OstinatoError as error:
+            yield failure(error, output)
+
     def rows(self, query: int, columns: Sequence[pa.Array]) -> Batches:
         """The rows of a query as they leave."""
         from ostinato.runtimes.task.arrow_batches import batches_of
@@ -100,19 +111,14 @@ class GroupsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import failure
+        return self.task.answered(batches, self._rows, self.task.output)
 
-        try:
-            batch = self.task.batch(batches)
-            if batch is None:
-                return
-            found = self.task.worker().run(batch)
-            for query, columns in enumerate(found.columns):
-                yield from self.task.rows(query, columns)
-            for report in found.reports:
-                yield from self.task.report_rows(report)
-        except OstinatoError as error:
-            yield failure(error, self.task.output)
+    def _rows(self, batch: Batch) -> Batches:
+        found = self.task.worker().run(batch)
+        for query, columns in enumerate(found.columns):
+            yield from self.task.rows(query, columns)
+        for report in found.reports:
+            yield from self.task.report_rows(report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +128,16 @@ class PartsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import failure
+        return self.task.answered(batches, self._records, PARTS)
+
+    def _records(self, batch: Batch) -> Batches:
         from ostinato.runtimes.task.trend_partials import packed
 
-        try:
-            batch = self.task.batch(batches)
-            if batch is None:
-                return
-            for query, results in self.task.worker().results_of(batch).items():
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([query], pa.int32()), pa.array([packed(results)], pa.binary()), pa.nulls(1, pa.string())],
-                    schema=PARTS,
-                )
-        except OstinatoError as error:
-            yield failure(error, PARTS)
+        for query, results in self.task.worker().results_of(batch).items():
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([query], pa.int32()), pa.array([packed(results)], pa.binary()), pa.nulls(1, pa.string())],
+                schema=PARTS,
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
-from ostinato.errors import EnvironmentFault, QueryError, Span
+from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.language.correlation import CorrelationText, find_correlations
 from ostinato.language.lexer import tokenize
 from ostinato.language.match_recognize import parse_clause
@@ -111,18 +111,15 @@ class _Answerer:
         return ask_spark(self.spark, text, pieces, frames, rest)
 
     def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
-        body = statement.text[clause.body.start : clause.body.end]
         source = self._input(statement, clause, args)
         settings = session_settings(source)
-        try:
+        with in_statement(statement.text, [clause.body]):
             query = parse_clause(
-                body,
+                statement.text[clause.body.start : clause.body.end],
                 input_name=clause.input_name,
                 double_quoted_identifiers=settings.double_quoted_identifiers,
             )
             return match_dataframe(query, source, self.options, settings)
-        except QueryError as error:
-            raise _in_statement(error, body, statement.text, clause.body.start) from None
 
     def _pairs(self, statement: Statement, found: CorrelationText, args: Args) -> DataFrame:
         """The matches of two clauses that belong together."""
@@ -130,13 +127,7 @@ class _Answerer:
         live_rows = self._input(statement, live, args)
         is_same = written_alike(text, live, archive)  # then the rows are read and shipped once
         archive_rows = live_rows if is_same else self._input(statement, archive, args)
-        try:
-            return pairs_of(text, found, live_rows, archive_rows, self.options)
-        except QueryError as error:
-            for clause in (live, archive):
-                body = text[clause.body.start : clause.body.end]
-                error = _in_statement(error, body, text, clause.body.start)
-            raise error from None
+        return pairs_of(text, found, live_rows, archive_rows, self.options)
 
     def _input(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         """The table behind which the clause stands."""
@@ -251,14 +242,6 @@ def _args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
 def _braces(text: str) -> str:
     """Text that Spark's formatter gives back as it is."""
     return text.replace("{", "{{").replace("}", "}}")
-
-
-def _in_statement(error: QueryError, body: str, text: str, offset: int) -> QueryError:
-    """The same error with its caret in the whole statement."""
-    if error.text != body:
-        return error
-    span = None if error.span is None else Span(error.span.start + offset, error.span.end + offset)
-    return QueryError(error.code, error.message, hint=error.hint, text=text, span=span)
 
 
 def _not_sql(error: ParseException, text: str, replaced: Sequence[Span]) -> QueryError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -11,17 +10,13 @@ from pyspark.sql import functions as F
 
 from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
-from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_buckets import HEADER
-from ostinato.runtimes.spark.stream_definition import StreamDefinition, read_definition
+from ostinato.runtimes.spark.stream_definition import Definition, read_definition
 from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.runtimes.spark.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
 from ostinato.runtimes.spark.summary_processor import NUMBER, PAGE, PAGES
-
-if TYPE_CHECKING:
-    from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +38,8 @@ class Checkpoint:
         reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
         return reader.option("stateVarName", name).option("flattenCollectionTypes", by_entry).load(self.path)
 
-    def definition(self) -> StreamDefinition | EventStreamDefinition | SummaryStreamDefinition:
-        """What was asked, of a clause, of event queries or of a summary; every bucket keeps it."""
+    def definition(self) -> Definition:
+        """What was asked, of a clause, of a workload or of a summary; every bucket keeps it."""
         kept = self.variable(DEFINITION).select("value.json").first()
         if kept is None:
             raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")

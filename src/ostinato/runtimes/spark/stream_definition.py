@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -16,6 +16,7 @@ from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import render_clause
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
+from ostinato.runtimes.spark.clause_stream_task import CLAUSES, ClauseStreamDefinition, read_clause_definition
 from ostinato.runtimes.spark.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
 from ostinato.runtimes.spark.query import SparkQuery, plan_query
 from ostinato.runtimes.spark.stream_options import StreamSettings
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SUMMARY = "summary"
-"""Tells the definition of a summary from that of a clause or of event queries."""
+"""Tells the definition of a summary from those of other operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,10 @@ class StreamDefinition:
         return query
 
 
+Definition: TypeAlias = "StreamDefinition | EventStreamDefinition | ClauseStreamDefinition | SummaryStreamDefinition"
+"""What any of our operators was asked."""
+
+
 def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
     """What is being asked, to be kept."""
     clause = query.bound.clause
@@ -85,7 +90,7 @@ def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
     )
 
 
-def read_definition(text: str) -> StreamDefinition | EventStreamDefinition | SummaryStreamDefinition:
+def read_definition(text: str) -> Definition:
     """What was kept."""
     values = json.loads(text)
     form = values.pop("format", None)
@@ -98,6 +103,8 @@ def read_definition(text: str) -> StreamDefinition | EventStreamDefinition | Sum
     kind = values.pop("kind", None)
     if kind == EVENTS:
         return read_event_definition(values)
+    if kind == CLAUSES:
+        return read_clause_definition(values)
     if kind == SUMMARY:
         from ostinato.runtimes.spark.summary_stream_task import read_summary_definition  # loads kernels
 

@@ -7,6 +7,8 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.clause_stream_finish import finished_clauses
+from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.runtimes.spark.correlation_finish import finish_correlation
 from ostinato.runtimes.spark.event_finish import finished_events
@@ -22,8 +24,8 @@ from ostinato.runtimes.spark.stream_task import stream_task
 def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
     """The rows that a stopped stream would still give if its input had ended. Nothing in the checkpoint changes.
 
-    They are the rows of the clause, of the event queries, the summary or the correlation: what the streaming query
-    did with those has to be done to these as well. Where a query has several such operators, `operator` says which one
+    They are the rows of the clause, of the workload, the summary or the correlation: what the streaming query did with
+    those has to be done to these as well. Where a query has several such operators, `operator` says which one
     is meant. Of a correlation with an archive that is no path, `ost.correlate(...).finish(checkpoint)` knows the rest.
     """
     if operator is None and CorrelationCheckpoint(spark, checkpoint).last() is not None:
@@ -39,6 +41,8 @@ def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None)
     check_session(spark, definition.settings)
     if isinstance(definition, EventStreamDefinition):
         return finished_events(definition, opened.buckets())
+    if isinstance(definition, ClauseStreamDefinition):
+        return finished_clauses(definition, opened.buckets())
     if not isinstance(definition, StreamDefinition):
         from ostinato.runtimes.spark.summary_finish import finished_summary  # loads kernels
 

@@ -159,7 +159,9 @@ class BucketProcessor(StatefulProcessor):
             return Stored(EMPTY, None, 0, 0)
         header, fingerprint, timer_ms, open_runs, state_bytes = kept
         if fingerprint != self.task.fingerprint:
-            raise other_query("its clause, types, settings or buckets have changed")
+            raise other_query(
+                "its text, types, settings or buckets have changed, or a workload's names, sharing, bounds or clock"
+            )
         state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
         return Stored(state, timer_ms, open_runs, state_bytes)
 

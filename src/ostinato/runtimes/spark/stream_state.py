@@ -12,11 +12,12 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.planning.plan import ERROR
+from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
 from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint
-from ostinato.runtimes.spark.stream_definition import StreamDefinition
+from ostinato.runtimes.spark.stream_definition import Definition, StreamDefinition
 from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
 
 if TYPE_CHECKING:
@@ -33,13 +34,7 @@ def state(spark: SparkSession, checkpoint: str, *, operator: int | None = None) 
     opened = open_checkpoint(spark, checkpoint, operator)
     definition = opened.definition()
     if not isinstance(definition, StreamDefinition):
-        of_events = isinstance(definition, EventStreamDefinition)
-        kept = "sums over event queries" if of_events else "summaries"
-        raise QueryError(
-            "NO_STATE",
-            f"the stream of {checkpoint} keeps {kept}, and no partial matches to look at",
-            hint="ost.finish gives the rows of windows that are still open" if of_events else "ost.ask asks them",
-        )
+        raise _nothing_to_look_at(checkpoint, definition)
     query = definition.query(spark)
     schema = s.StructType(
         [
@@ -52,6 +47,18 @@ def state(spark: SparkSession, checkpoint: str, *, operator: int | None = None) 
     task = OpenRuns(stream_task(query, definition), query.arrow_schema(schema))
     found = opened.buckets().mapInArrow(task, s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())]))
     return found.where(RAISES).drop(ERROR)
+
+
+def _nothing_to_look_at(checkpoint: str, definition: Definition) -> QueryError:
+    if isinstance(definition, EventStreamDefinition):
+        kept = "sums over event queries, and no partial matches to look at"
+        hint = "ost.finish gives the rows of windows that are still open"
+    elif isinstance(definition, ClauseStreamDefinition):
+        kept = "what the clauses of a workload share, and no runs of one clause to look at"
+        hint = "ost.finish gives the matches that wait for the watermark"
+    else:
+        kept, hint = "summaries, and no partial matches to look at", "ost.ask asks them"
+    return QueryError("NO_STATE", f"the stream of {checkpoint} keeps {kept}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadResult[Dat
     queries = {name: queries[name] for name in workload.names}
     rows = _together([part.rows for part in parts])
     if workload.request.is_empty:
-        return WorkloadResult(rows, queries, workload=workload)
+        return WorkloadResult(rows, queries, workload=workload, input=df)
     everything = _together([part.rows if part.with_metrics is None else part.with_metrics for part in parts])
     metrics = everything.where(F.col(REPORT_NAME).isNotNull()).select(f"{REPORT_NAME}.*")
-    return WorkloadResult(rows, queries, workload=workload, metrics=metrics, with_metrics=everything)
+    return WorkloadResult(rows, queries, workload=workload, input=df, metrics=metrics, with_metrics=everything)
 
 
 def _events(workload: Workload, df: DataFrame) -> list[WorkloadResult[DataFrame]]:

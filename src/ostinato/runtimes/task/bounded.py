@@ -43,10 +43,7 @@ class SharedPlan:
 
     def for_buckets(self, buckets: int) -> SharedPlan:
         """The budget of a micro-batch is shared by its buckets."""
-        if self.bounds is None or self.bounds.batch_budget_ns is None:
-            return self
-        each = max(1, self.bounds.batch_budget_ns // buckets)
-        return replace(self, bounds=replace(self.bounds, batch_budget_ns=each))
+        return self if self.bounds is None else replace(self, bounds=self.bounds.split(1, buckets))
 
     def engine(self) -> BoundedEngine:
         from ostinato.techniques.bounded_latency.engine import BoundedEngine  # loads its kernels
@@ -58,6 +55,7 @@ class SharedPlan:
             policy=self.request.shedding,
             clock=self.request.new_clock(),
             limits=self.limits,
+            materialise=self.request.state,
         )
 
 
@@ -81,13 +79,13 @@ def shared_plans(
     *,
     carried: frozenset[int] = frozenset(),
 ) -> SharedPlans:
-    """The engines of a plan's queries; raises as `shared_matches` does."""
+    """The engines of a plan's queries, which share a task's memory and budget; raises as `shared_matches` does."""
     bounds = None if request.is_empty else request.bounds(names)
     found = shared_matches(typed, names, sharing, bounds, carried=carried)
     plans = []
     for group in found.groups:
         conditions = lower_plan(group.merged, typed.input_types.__getitem__, typed.settings, typed.plan.values)
-        mine = None if bounds is None else bounds.of(group.queries)
+        mine = None if bounds is None else bounds.of(group.queries).split(len(found.groups))
         plans.append(SharedPlan(group, conditions, None if mine is None or mine.is_none else mine, request, limits))
     return SharedPlans(tuple(plans), found.declined)
 

@@ -6,6 +6,7 @@ matches on, a clause's rows are made as its own worker makes them. The other cla
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,12 +21,12 @@ from ostinato.planning.bounded_clauses import ClauseProgram
 from ostinato.planning.typed_clauses import TypedClauses, TypedStream
 from ostinato.query.expressions import Expr
 from ostinato.runtimes.bounded_options import BoundRequest
-from ostinato.runtimes.task.clause_events import ClauseEvents, StreamRows
+from ostinato.runtimes.task.clause_events import ClauseEvents, History, StreamRows
 from ostinato.runtimes.task.clause_matches import ClauseMatches, FoundRows
 from ostinato.runtimes.task.found_slots import FoundSlots, can_read
 from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
 from ostinato.sharing.bounds import Bounds
-from ostinato.techniques.bounded_latency.engine import BoundedEngine
+from ostinato.techniques.bounded_latency.engine import BoundedEngine, BoundedStep
 from ostinato.techniques.bounded_latency.materialise import PatternMatches
 from ostinato.techniques.bounded_latency.report import Report
 
@@ -38,13 +39,15 @@ class ClausesTask:
     names: tuple[str, ...]
     request: BoundRequest
     limits: MatchLimits
+    buckets: int = 1
+    """Into so many the keys of a micro-batch are hashed, which share its budget."""
 
     def bounds(self, stream: TypedStream) -> Bounds | None:
         """Those of a stream's clauses; None where they have none."""
         if self.request.is_empty:
             return None
         found = self.request.bounds(self.names).of([clause.clause for clause in stream.stream.clauses])
-        return None if found.is_none else found
+        return None if found.is_none else found.split(len(self.typed.streams), self.buckets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,9 @@ class ClausesWorker:
     """Runs a workload over as many batches of whole keys as there are; holds nothing between them."""
 
     def __init__(self, task: ClausesTask) -> None:
-        self.task = task
         self.typed = task.typed
         self.workers = [Worker(typed) for typed in task.typed.clauses]
-        self.streams = [_StreamWorker(stream, task, self.workers) for stream in task.typed.streams]
+        self.streams = [StreamMatcher(stream, task, self.workers) for stream in task.typed.streams]
 
     def run(self, batch: Batch) -> ClausesFound:
         """`batch.row_masks` are the row conditions of the workload."""
@@ -71,8 +73,9 @@ class ClausesWorker:
         for number in self.typed.alone:
             with speaking_of(self.typed.clauses[number].plan.bound.clause.text):
                 rows[number] = self.workers[number].run(self._own(batch, number))
+        conditions = row_conditions(self.typed, batch)
         for stream in self.streams:
-            found = stream.run(batch, self._conditions(batch))
+            found = stream.advance(batch, conditions)
             rows |= found.rows
             reports += [found.report] if found.report is not None else []
         return ClausesFound(tuple(rows[number] for number in range(len(self.workers))), tuple(reports))
@@ -82,22 +85,30 @@ class ClausesWorker:
         masks = [batch.row_masks[place] for place in self.typed.row_conditions[number]]
         return Batch(batch.count, batch.arrays, masks)
 
-    def _conditions(self, batch: Batch) -> dict[Expr, Mask]:
-        return {
-            condition: batch.row_masks[place]
-            for typed, places in zip(self.typed.clauses, self.typed.row_conditions, strict=True)
-            for condition, place in zip(typed.plan.row_conditions, places, strict=True)
-        }
+
+def row_conditions(typed: TypedClauses, batch: Batch) -> dict[Expr, Mask]:
+    """The row conditions of a workload, as the batch has them."""
+    return {
+        condition: batch.row_masks[place]
+        for clause, places in zip(typed.clauses, typed.row_conditions, strict=True)
+        for condition, place in zip(clause.plan.row_conditions, places, strict=True)
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class _StreamFound:
+class StreamFound:
+    """For each clause of a stream, by its number, the output rows; where there is a bound, what was given up."""
+
     rows: dict[int, OutputRows]
+    matches: int
     report: Report | None
+    read: StreamRows
+    step: BoundedStep
+    """What the next call needs of this one."""
 
 
-class _StreamWorker:
-    """The clauses of one stream."""
+class StreamMatcher:
+    """The clauses of one stream; holds nothing between calls."""
 
     def __init__(self, typed: TypedStream, task: ClausesTask, workers: Sequence[Worker]) -> None:
         self.typed = typed
@@ -109,22 +120,34 @@ class _StreamWorker:
         self.bounds = task.bounds(typed)
         self.task = task
 
-    def run(self, batch: Batch, conditions: dict[Expr, Mask]) -> _StreamFound:
-        rows = self.reader.read(batch, conditions)
+    def advance(
+        self,
+        batch: Batch,
+        conditions: dict[Expr, Mask],
+        history: History | None = None,
+        state: bytes | None = None,
+        *,
+        finished: bool = True,
+    ) -> StreamFound:
+        """`history` says which rows of the batch came before, `state` is the engine's of then."""
+        rows = self.reader.read(batch, conditions, history)
         key_at = rows.columns.ordered.key_at
         for worker in self.workers:
             check_longest(worker.task, key_at)
         try:
-            step = self._engine().advance(rows.events, None, finished=True)
+            step = self.engine.advance(rows.events, state, finished=finished)
         except MatchError as error:
             raise _in_words_of_clauses(error) from None
         window = Window(rows.columns, ())
         found = {}
         for clause, output, matches in zip(self.typed.stream.clauses, self.outputs, step.matches, strict=True):
             found[clause.clause] = output.rows(_in_order(matches, rows), window)
-        return _StreamFound(found, None if self.bounds is None else step.report)
+        count = sum(matches.count for matches in step.matches)
+        return StreamFound(found, count, None if self.bounds is None else step.report, rows, step)
 
-    def _engine(self) -> BoundedEngine:
+    @functools.cached_property
+    def engine(self) -> BoundedEngine:
+        """Nothing of a call stays in it."""
         request = self.task.request
         return BoundedEngine(
             self.typed.merged,
@@ -133,6 +156,7 @@ class _StreamWorker:
             policy=request.shedding,
             clock=request.new_clock(),
             limits=self.task.limits,
+            materialise=request.state,
         )
 
 

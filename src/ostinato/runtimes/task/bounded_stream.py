@@ -24,7 +24,7 @@ from ostinato.runtimes.task.bounded_rows import Arrival, Numbering, arrive, link
 from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_batches import joined, segments_of
 from ostinato.runtimes.task.stream_intake import Gate, Intake
-from ostinato.runtimes.task.stream_state import BucketState, Keys, Opened, read_header, read_rows, stamped
+from ostinato.runtimes.task.stream_state import BucketState, read_rows, stamped
 from ostinato.runtimes.task.trend_matches import Scene, shown_matches
 from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.runtimes.task.trends import TrendOptions, TrendWorker, output_of
@@ -97,21 +97,18 @@ class SharedStreamWorker:
 
         `finished`: no rows will follow, whatever the watermark says.
         """
-        header, before_us = read_header(state, self.fingerprint)
-        opened = Opened(Keys.new(0), before_us, None, read_rows(state.waiting, "waiting rows"))
-        intake = self.gate.take_in(state, opened, arrived, watermark_us, finished=finished)
+        header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
         before = _Carried(
             None if header is None else header.column(_ENGINE)[0].as_py(), read_rows(state.open_rows, "open rows")
         )
         found = self._matched(before, intake.released, finished)
-        until = intake.known_until + 1
         return TrendStep(
-            results=TrendRows(found.columns, max(until, intake.latest + 1 if finished else until), found.reports),
+            results=TrendRows(found.columns, intake.decided_us(finished=finished), found.reports),
             state=BucketState() if finished else self._state(found.carried, intake),
             wake_at_us=None if finished else intake.waiting_from,
             counts=Counts(
                 rows=intake.arrived,
-                late_rows=0 if intake.late is None else intake.late.num_rows,
+                late_rows=intake.late_rows,
                 matches=sum(len(columns[0]) for columns in found.columns if columns),
                 open_runs=found.partial_matches,
                 buffered_rows=found.carried.count + intake.waiting_rows,

@@ -1,7 +1,8 @@
 """The rows of a stream of clauses -> PlanEvents for the shared matcher.
 
 Rows are sorted by partition as the clause's own engine has them, and then interleaved by ORDER BY over all partitions,
-as a stream would bring them: what is shed doesn't depend on which partition comes first.
+as a stream would bring them: what is shed doesn't depend on which partition comes first. Rows of earlier calls may lie
+in front of the new ones (`History`); the matcher is given those that it asked for, and then the new ones.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import Ordered, OrderKey, order_rows, sortable
+from ostinato.events.ordering import Ordered, OrderKey, group_numbers, order_rows, sortable
 from ostinato.matching.search import NO_TIME
 from ostinato.matching.symbols import Mask
 from ostinato.planning.clause_conditions import PLACE, RowTest
@@ -33,10 +34,39 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """The rows of a batch that came with earlier calls: they are its first ones, in the order of matching.
+
+    Of a partition these are its last rows without a gap, so that the new ones follow them; and, in front of all others,
+    rows that stand for themselves. The matcher may still refer to those, but no match will have them.
+    """
+
+    apart: int
+    """So many stand for themselves."""
+    place: Ints
+    """Of each row the place in its partition, from the next row on: below 0."""
+    needed: Ints
+    """Those that the matcher has to be given again, in its order."""
+
+    @property
+    def count(self) -> int:
+        return len(self.place)
+
+
+NO_HISTORY = History(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
 class StreamRows:
     """Rows in the order of matching; `arrival[i]` is the place there of the i-th row that the matcher is given."""
 
     columns: SortedColumns
+    partition: Ints
+    """Of each row, by number."""
+    place: Ints
+    """Of each row in its partition: from 0, those of earlier calls below."""
+    apart: int
+    """So many, the last ones, stand for themselves (`History`)."""
     arrival: Ints
     events: PlanEvents
 
@@ -54,41 +84,70 @@ class ClauseEvents:
             self.inputs.settings,
         )
 
-    def read(self, batch: Batch, conditions: dict[Expr, Mask]) -> StreamRows:
-        """`conditions` are the row conditions of the workload, by row of the batch."""
+    def read(self, batch: Batch, conditions: dict[Expr, Mask], history: History | None = None) -> StreamRows:
+        """`conditions` are the row conditions of the workload, by row of the batch. Without `history` the batch has
+        whole partitions; with one, equal keys come in the order of their values, whatever else the batch holds."""
+        carried = history is not None
+        before = NO_HISTORY if history is None else history
         order = [
             OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
             for key in self.stream.order_by
         ]
-        ordered = self._ordered(batch, order, conditions)
-        arrival = _arrival(ordered, order)
+        ordered = self._ordered(batch, order, conditions, before.apart, sorts_keys=carried)
+        partition, place = self._positions(batch, ordered, before)
         columns = SortedColumns(self.inputs, batch.arrays, ordered)
-        sorted_rows = _SortedRows(self, columns, conditions)
-        place, length = sorted_rows.place, np.diff(ordered.key_at)
-        sequence = np.repeat(np.arange(len(length), dtype=np.int64), length)
+        sorted_rows = _SortedRows(self, columns, conditions, place)
+        arrival = _arrival(ordered, order, before)
 
         def column(expr: Expr) -> Vector:
             return sorted_rows.vector(expr).expanded(columns.count).take(arrival)
 
         events = PlanEvents(
-            sequence=sequence[arrival],
+            sequence=partition[arrival],
             order=place[arrival],
             time=self._time(columns, arrival),
             place=place[arrival],
             link=place[arrival],
             conditions=tuple(sorted_rows.mask(test)[arrival] for test in self.stream.tests),
             column=column,
+            first_new=len(before.needed),
         )
-        return StreamRows(columns, arrival, events)
+        return StreamRows(columns, partition, place, before.apart, arrival, events)
 
-    def _ordered(self, batch: Batch, order: list[OrderKey], conditions: dict[Expr, Mask]) -> Ordered:
+    def _positions(self, batch: Batch, ordered: Ordered, before: History) -> tuple[Ints, Ints]:
+        """For each row in order its partition and its place there."""
+        length = np.diff(ordered.key_at)
+        first = np.repeat(ordered.key_at[:-1], length)
+        place = np.arange(batch.count, dtype=np.int64) - first
+        if not before.count:
+            return np.repeat(np.arange(len(length), dtype=np.int64), length), place
+        rows = np.arange(batch.count) if ordered.rows is None else ordered.rows
+        partition = group_numbers(batch.count, [batch.arrays[name] for name in self.stream.partition_by])[rows]
+        came_before = rows < before.count
+        place -= np.repeat(np.add.reduceat(came_before.astype(np.int64), ordered.key_at[:-1]), length)
+        place[came_before] = before.place[rows[came_before]]
+        return partition, place
+
+    def _ordered(
+        self, batch: Batch, order: list[OrderKey], conditions: dict[Expr, Mask], apart: int, *, sorts_keys: bool
+    ) -> Ordered:
+        """The first `apart` rows come last, as if each were alone in its partition."""
+
         def ties() -> list[pa.Array]:
             asked = dict.fromkeys(test.row for test in self.stream.tests if test.row is not None)
-            shipped = [batch.arrays[item.name] for item in self.inputs.plan.inputs]
-            return [*shipped, *(pa.array(conditions[condition]) for condition in asked)]
+            shipped = [batch.arrays[item.name].slice(apart) for item in self.inputs.plan.inputs]
+            return [*shipped, *(pa.array(conditions[condition][apart:]) for condition in asked)]
 
-        keys = [batch.arrays[name] for name in self.stream.partition_by]
-        return order_rows(batch.count, keys, order, ties)
+        count = batch.count - apart
+        keys = [batch.arrays[name].slice(apart) for name in self.stream.partition_by]
+        found = order_rows(
+            count, keys, [key._replace(values=key.values.slice(apart)) for key in order], ties, sorts_keys=sorts_keys
+        )
+        if not apart:
+            return found
+        rows = np.arange(count, dtype=np.int64) if found.rows is None else found.rows
+        places = np.arange(apart, dtype=np.int64)
+        return Ordered(np.concatenate((rows + apart, places)), np.concatenate((found.key_at, count + 1 + places)))
 
     def _time(self, columns: SortedColumns, arrival: Ints) -> Ints:
         """Times that never fall; without WITHIN nobody measures them, and they count rows."""
@@ -107,13 +166,12 @@ class ClauseEvents:
 class _SortedRows:
     """What is asked of the rows in the order of matching."""
 
-    def __init__(self, reader: ClauseEvents, columns: SortedColumns, conditions: dict[Expr, Mask]) -> None:
+    def __init__(self, reader: ClauseEvents, columns: SortedColumns, conditions: dict[Expr, Mask], place: Ints) -> None:
         self.stream = reader.stream
         self.columns = columns
         self.conditions = conditions
-        key_at = columns.ordered.key_at
-        self.key_at = key_at
-        self.place = np.arange(columns.count, dtype=np.int64) - np.repeat(key_at[:-1], np.diff(key_at))
+        self.key_at = columns.ordered.key_at
+        self.place = place
         masks = reader.neighbours.masks(columns) if reader.neighbours.conditions else []
         self.neighbours = dict(zip(reader.neighbours.conditions, masks, strict=True))
 
@@ -145,15 +203,23 @@ class _SortedRows:
         return self.columns.vector(expr)
 
 
-def _arrival(ordered: Ordered, order: list[OrderKey]) -> Ints:
-    """Sorted rows interleaved by ORDER BY; what that can't tell apart by partition."""
+def _arrival(ordered: Ordered, order: list[OrderKey], before: History) -> Ints:
+    """What the matcher needs again, then the new rows: sorted, and interleaved by ORDER BY; what that can't tell apart
+    by partition."""
     count = int(ordered.key_at[-1])
+    rows = np.arange(count, dtype=np.int64)
     columns = [column for key in order for column in sortable(key)]
-    if len(ordered.key_at) <= 2 or not columns:
-        return np.arange(count, dtype=np.int64)
-    if ordered.rows is not None:
-        columns = [column[ordered.rows] for column in columns]
-    return np.lexsort(columns[::-1]).astype(np.int64, copy=False)
+    if len(ordered.key_at) > 2 and columns:
+        if ordered.rows is not None:
+            columns = [column[ordered.rows] for column in columns]
+        rows = np.lexsort(columns[::-1]).astype(np.int64, copy=False)
+    if not before.count:
+        return rows
+    place_of = np.empty(count, np.int64)
+    place_of[slice(None) if ordered.rows is None else ordered.rows] = np.arange(count)
+    is_new = np.ones(count, np.bool_)
+    is_new[place_of[: before.count]] = False
+    return np.concatenate((place_of[before.needed], rows[is_new[rows]]))
 
 
 def _leaf_type(typed: TypedPlan) -> LeafType:

@@ -105,11 +105,6 @@ class Correlator:
         self.indexed = indexed_slots(task)
         self.fingerprint = task.fingerprint()
 
-    @property
-    def output_schema(self) -> pa.Schema:
-        """The columns of results."""
-        return self.writer.schema
-
     def advance(
         self,
         state: bytes | None,

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ostinato.errors import MatchError
-from ostinato.runtimes.task.stream_batches import from_bytes, to_bytes
-from ostinato.runtimes.task.stream_state import other_query
+from ostinato.runtimes.task.stream_batches import to_bytes
+from ostinato.runtimes.task.stream_state import check_stamp, read_batch, stamp
 from ostinato.techniques.live_archive.buffer import NOTHING_MISSING, Missing
 from ostinato.techniques.live_archive.sides import NO_TIME, Ints, Work
 
 FORMAT_VERSION = 1
-_VERSION, _QUERY, _NUMBERS = b"ostinato.version", b"ostinato.query", b"ostinato.numbers"
+_NUMBERS = b"ostinato.numbers"
+_WHAT = "the state of this correlation"
 
 
 class Marks(NamedTuple):
@@ -150,7 +150,7 @@ def state_bytes(state: Remembered, query: str) -> bytes:
     numbers = {"known_until": state.known_until, "totals": totals, "planner": state.planner}
     columns = [pa.array(list(present), pa.string()), pa.array(list(present.values()), pa.large_binary())]
     whole = pa.RecordBatch.from_arrays(columns, names=["part", "bytes"])
-    metadata = {_VERSION: str(FORMAT_VERSION), _QUERY: query, _NUMBERS: json.dumps(numbers)}
+    metadata = stamp(FORMAT_VERSION, query) | {_NUMBERS: json.dumps(numbers)}
     return to_bytes(whole.replace_schema_metadata(metadata))
 
 
@@ -158,19 +158,13 @@ def read_state(state: bytes | None, query: str) -> Remembered:
     """Raises where the state is not one of this query, or in a form that this version doesn't know."""
     if not state:
         return NEW
-    try:
-        whole = from_bytes(state)
-        metadata = whole.schema.metadata or {}
-        _check(metadata, query)
-        names, segments = whole.columns
-        parts = {name: from_bytes(part) for name, part in zip(names.to_pylist(), segments.to_pylist(), strict=True)}
-        numbers = json.loads(metadata[_NUMBERS])
-    except (pa.ArrowInvalid, OSError, StopIteration) as error:
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the state of this correlation can't be read: {error}",
-            hint="the checkpoint is damaged, or was not written by Ostinato",
-        ) from None
+    whole = read_batch(state, _WHAT)
+    metadata = whole.schema.metadata or {}
+    changed = "its clauses, their recency or settings"
+    check_stamp(metadata, FORMAT_VERSION, query, of="this correlation", changed=changed)
+    names, segments = (column.to_pylist() for column in whole.columns)
+    parts = {name: read_batch(part, _WHAT) for name, part in zip(names, segments, strict=True)}
+    numbers = json.loads(metadata[_NUMBERS])
     marks = parts.pop("marks")
     return Remembered(
         marks=Marks(*(np.asarray(marks.column(name)) for name in Marks._fields)),
@@ -179,15 +173,3 @@ def read_state(state: bytes | None, query: str) -> Remembered:
         planner=numbers["planner"],
         **parts,
     )
-
-
-def _check(metadata: dict[bytes, bytes], query: str) -> None:
-    version = metadata.get(_VERSION, b"?").decode()
-    if version != str(FORMAT_VERSION):
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the state of this correlation has format {version}; this version of Ostinato reads {FORMAT_VERSION}",
-            hint="go on with the version that wrote it, or start from a new checkpoint",
-        )
-    if metadata.get(_QUERY, b"").decode() != query:
-        raise other_query("its clauses, their recency or settings have changed")

@@ -109,7 +109,7 @@ class StreamWorker:
             None if finished else self._wake_at(left, intake),
             Counts(
                 rows=intake.arrived,
-                late_rows=0 if intake.late is None else intake.late.num_rows,
+                late_rows=intake.late_rows,
                 matches=0 if found is None else found.matches,
                 open_runs=int((left.keys.start < left.keys.rows).sum()),
                 buffered_rows=int(left.keys.rows.sum()) + intake.waiting_rows,

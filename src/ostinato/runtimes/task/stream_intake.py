@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ostinato.matching.search import NO_TIME
 from ostinato.runtimes.task.columns import microseconds_of
 from ostinato.runtimes.task.stream_batches import as_batch, joined, segments_of, split
-from ostinato.runtimes.task.stream_state import BucketState, Opened, check_columns
+from ostinato.runtimes.task.stream_state import BucketState, Keys, Opened, check_columns, read_header, read_rows
 
 Times = NDArray[np.int64]
 _LATEST = np.iinfo(np.int64).max
@@ -35,6 +36,23 @@ class Intake:
     latest: int
     """The latest time among the released rows, or NO_TIME."""
 
+    @property
+    def late_rows(self) -> int:
+        return 0 if self.late is None else self.late.num_rows
+
+    def decided_us(self, *, finished: bool) -> int:
+        """When what comes of the released rows could be known: later than the watermark, at the end than all rows."""
+        until = self.known_until + 1
+        return max(until, self.latest + 1) if finished else until
+
+
+class TakenIn(NamedTuple):
+    """A bucket's header as it was written (None: there was none), up to when rows were known, and what arrived."""
+
+    header: pa.RecordBatch | None
+    known_until: int
+    intake: Intake
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -51,6 +69,14 @@ class Gate:
         if not array.null_count and pa.types.is_timestamp(array.type):  # the usual case, without a copy
             return np.asarray(array.view(pa.int64()))
         return microseconds_of(array)
+
+    def open_bucket(
+        self, state: BucketState, query: str, arrived: pa.Table | None, watermark_us: int, *, finished: bool
+    ) -> TakenIn:
+        """For buckets with a header of their own, in which there are no keys; raises as `read_header` does."""
+        header, known_until = read_header(state, query)
+        opened = Opened(Keys.new(0), known_until, None, read_rows(state.waiting, "waiting rows"))
+        return TakenIn(header, known_until, self.take_in(state, opened, arrived, watermark_us, finished=finished))
 
     def take_in(
         self, state: BucketState, before: Opened, arrived: pa.Table | None, watermark_us: int, *, finished: bool

@@ -7,6 +7,7 @@ key in the order of the header, and those that wait for the watermark.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -99,27 +100,15 @@ def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, 
     """The header as it was written, and up to when rows were known; raises as `open_state` does."""
     if not state.header:
         return None, NO_TIME
-    header = _read(state.header, "header")
+    header = read_batch(state.header, "the header in the state of this stream")
     metadata = header.schema.metadata or {}
-    _check(metadata, query)
+    check_stamp(metadata, FORMAT_VERSION, query, of="this stream", changed="its clause or settings")
     return header, int(metadata[_KNOWN_UNTIL])
 
 
 def read_rows(segments: tuple[bytes, ...], what: str) -> pa.RecordBatch | None:
     """The rows of all segments; None where there are none."""
-    return joined([_read(segment, what) for segment in segments])
-
-
-def _check(metadata: dict[bytes, bytes], query: str) -> None:
-    version = metadata.get(_VERSION, b"?").decode()
-    if version != str(FORMAT_VERSION):
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the state of this stream has format {version}; this version of Ostinato reads format {FORMAT_VERSION}",
-            hint="go on with the version that wrote it, or start from a new checkpoint",
-        )
-    if metadata.get(_QUERY, b"").decode() != query:
-        raise other_query("its clause or settings have changed")
+    return joined([read_batch(segment, f"the {what} in the state of this stream") for segment in segments])
 
 
 def check_columns(opened: Opened, arrived: pa.RecordBatch | None) -> None:
@@ -138,17 +127,6 @@ def other_query(what: str) -> MatchError:
     )
 
 
-def _read(segment: bytes, what: str) -> pa.RecordBatch:
-    try:
-        return from_bytes(segment)
-    except (pa.ArrowInvalid, OSError, StopIteration) as error:
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the {what} in the state of this stream can't be read: {error}",
-            hint="the checkpoint is damaged, or was not written by Ostinato",
-        ) from None
-
-
 def header_bytes(keys: Keys, known_until: int, query: str) -> bytes:
     """The header; columns that are zero throughout are left out."""
     columns = {
@@ -161,5 +139,40 @@ def header_bytes(keys: Keys, known_until: int, query: str) -> bytes:
 
 def stamped(header: pa.RecordBatch, known_until: int, query: str) -> bytes:
     """A header with what `read_header` asks of it."""
-    metadata = {_VERSION: str(FORMAT_VERSION), _QUERY: query, _KNOWN_UNTIL: str(known_until)}
+    metadata = stamp(FORMAT_VERSION, query) | {_KNOWN_UNTIL: str(known_until)}
     return to_bytes(header.replace_schema_metadata(metadata))
+
+
+# --- what every kept state has, also that of a correlation ------------------------------------------------------------
+
+
+def stamp(version: int, query: str) -> dict[bytes, str]:
+    """What metadata says of a state: its format, and whose it is."""
+    return {_VERSION: str(version), _QUERY: query}
+
+
+def check_stamp(metadata: Mapping[bytes, bytes], version: int, query: str, *, of: str, changed: str) -> None:
+    """Raises where a state has another format, or belongs to another query, in which something has changed."""
+    written = metadata.get(_VERSION, b"?").decode()
+    if written != str(version):
+        raise MatchError(
+            "STATE_FORMAT",
+            f"the state of {of} has format {written}; this version of Ostinato reads format {version}",
+            hint="go on with the version that wrote it, or start from a new checkpoint",
+        )
+    if metadata.get(_QUERY, b"").decode() != query:
+        raise other_query(f"{changed} have changed")
+
+
+def read_batch(data: bytes, what: str) -> pa.RecordBatch:
+    """The rows that were kept as bytes; raises an error about `what` where these are none."""
+    try:
+        return from_bytes(data)
+    except (pa.ArrowInvalid, OSError, StopIteration) as error:
+        raise unreadable(what, error) from None
+
+
+def unreadable(what: str, error: Exception) -> MatchError:
+    """The error where bytes of a state are no rows of ours."""
+    hint = "the checkpoint is damaged, or was not written by Ostinato"
+    return MatchError("STATE_FORMAT", f"{what} can't be read: {error}", hint=hint)

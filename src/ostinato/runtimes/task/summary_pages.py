@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError
 from ostinato.events.ordering import group_numbers
+from ostinato.runtimes.task.stream_state import unreadable
 
 Ints = NDArray[np.int64]
 PageReader = Callable[[int], bytes | None]
@@ -124,11 +124,7 @@ def page_from_bytes(data: bytes, width: int) -> KeyTable:
         keys = tuple(batch.column(f"key{i}") for i in range(batch.num_columns - 3))
         return KeyTable(keys, batch.column(_HASH).to_numpy(), numbers, tuple(batch.column(_WIDE).to_pylist()))
     except (pa.ArrowInvalid, OSError, StopIteration, KeyError, ValueError) as error:
-        raise MatchError(
-            "STATE_FORMAT",
-            f"summaries in the state of this stream can't be read: {error}",
-            hint="the checkpoint is damaged, or was not written by Ostinato",
-        ) from None
+        raise unreadable("summaries in the state of this stream", error) from None
 
 
 # --- the keys of a step -----------------------------------------------------------------------------------------------

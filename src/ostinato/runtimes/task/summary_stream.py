@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ostinato.query.summary_query import SummaryQuery
 from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_intake import Gate
-from ostinato.runtimes.task.stream_state import BucketState, Keys, Opened, read_header, read_rows, stamped
+from ostinato.runtimes.task.stream_state import BucketState, stamped
 from ostinato.runtimes.task.summary_pages import (
     Ints,
     KeyTable,
@@ -124,10 +124,8 @@ class SummaryStreamWorker:
 
         `finished`: no rows will follow, whatever the watermark says. `read_page` gives what earlier steps wrote.
         """
-        header, known_until = read_header(state, self.fingerprint)
+        header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
         before = _Totals() if header is None else _Totals(*(column[0].as_py() for column in header.columns))
-        opened = Opened(Keys.new(0), known_until, None, read_rows(state.waiting, "waiting rows"))
-        intake = self.gate.take_in(state, opened, arrived, watermark_us, finished=finished)
         moved = _Moved((), before, {})
         if intake.released is not None:
             moved = self._moved(intake.released, before, read_page)
@@ -138,7 +136,7 @@ class SummaryStreamWorker:
             wake_at_us=intake.waiting_from,
             counts=Counts(
                 rows=intake.arrived,
-                late_rows=0 if intake.late is None else intake.late.num_rows,
+                late_rows=intake.late_rows,
                 matches=sum(len(asked.answers) for asked in moved.asked),
                 open_runs=moved.totals.keys,
                 buffered_rows=intake.waiting_rows,

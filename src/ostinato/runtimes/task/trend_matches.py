@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import speaking_of
+from ostinato.events.ordering import tie_columns
 from ostinato.matching.event_conditions import MatchConditions, lower_run_conditions
 from ostinato.matching.event_matches import EventMatches, MatchLimits, find_event_matches
 from ostinato.matching.event_program import Events
 from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.predicates.vectors import Vector
+from ostinato.query.event_query import BoundEventQuery
 from ostinato.query.expressions import Expr
 from ostinato.runtimes.task.sequences import Sequences
 from ostinato.runtimes.task.trend_results import window_edges
@@ -39,6 +41,12 @@ class Scene:
     def group_value(self, column: str, groups: Rows) -> pa.Array:
         """A GROUP BY column at groups."""
         return self.batch.arrays[column].take(pa.array(self.sequences.examples[groups]))
+
+
+def tie_breakers(batch: Batch, bound: BoundEventQuery) -> list[pa.Array]:
+    """The columns that order events of one group at the same time."""
+    names = [name for name in bound.columns if name not in (bound.time, *bound.group_by)]
+    return [batch.arrays[name] for name in names if name in batch.arrays]
 
 
 def run_conditions(typed: TypedEventsPlan, query: int) -> MatchConditions | None:
@@ -74,25 +82,48 @@ def shown_matches(
     Without `numbered` their number is NULL: matches of the same group and window may follow in another call.
     """
     group = scene.sequences.group[matches.sequence()]
-    order = _order(matches, scene.events, group, limit)
+    order = _order(matches, scene, plan.bound, group, limit)
     shown = _Shown(plan, scene, matches, order, group if order is None else group[order], numbered)
     return [shown.column(column) for column in columns]
 
 
-def _order(matches: EventMatches, events: Events, group: Rows, limit: int | None) -> Rows | None:
-    """The matches by group, window, first and last time; as found where these are equal. None: they are in order.
+def _order(matches: EventMatches, scene: Scene, bound: BoundEventQuery, group: Rows, limit: int | None) -> Rows | None:
+    """The matches by group, window, first and last time, then event by event. None: they are in order.
 
-    LIMIT is for each group and window, and several sequences may have matches of one.
+    Matches of one sequence come in this order. LIMIT is for each group and window, of which several sequences may have
+    matches; those have no event in common, so their first ones decide.
     """
     if not matches.count:
         return None
     first, last = matches.rows[matches.offsets[:-1]], matches.rows[matches.offsets[1:] - 1]
-    window = matches.window()
-    word = matches.labels[matches.offsets[:-1]]
-    order = np.lexsort((word, events.time[last], events.time[first], window, group))
+    window, time = matches.window(), scene.events.time
+    keys: list[NDArray[Any]] = [group, window, time[first], time[last], matches.labels[matches.offsets[:-1]]]
+    order = np.lexsort(keys[::-1])
+    met = _ties_of_sequences(keys, matches.sequence(), order)
+    if len(met):
+        rank = np.zeros(matches.count, np.int64)
+        rank[met] = _row_ranks(scene, bound, first[met])
+        order = np.lexsort([rank, *keys[::-1]])
     if limit is not None:
         order = order[_numbers(_changes(group[order], window[order]), len(order)) <= limit]
     return None if len(order) == matches.count and bool((order[1:] > order[:-1]).all()) else order
+
+
+def _ties_of_sequences(keys: Sequence[NDArray[Any]], sequence: Rows, order: Rows) -> Rows:
+    """The matches that are equal to others in all keys; none where all such are of one sequence."""
+    tied = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    if not (tied & (sequence[order[1:]] != sequence[order[:-1]])).any():
+        return order[:0]
+    return order[np.concatenate((tied, [False])) | np.concatenate(([False], tied))]
+
+
+def _row_ranks(scene: Scene, bound: BoundEventQuery, events: NDArray[np.int32]) -> Rows:
+    """Numbers that rise with the place in their group of events that have the same time."""
+    distinct, which = np.unique(events, return_inverse=True)
+    columns = tie_columns(tie_breakers(scene.batch, bound), scene.sequences.rows[distinct])
+    ranks = np.empty(len(distinct), np.int64)
+    ranks[np.lexsort(columns[::-1])] = np.arange(len(distinct))
+    return ranks[which]
 
 
 def _changes(group: Rows, window: Rows) -> NDArray[np.bool_]:

@@ -25,7 +25,7 @@ from ostinato.runtimes.task.columns import microseconds_of
 from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_batches import joined, segments_of
 from ostinato.runtimes.task.stream_intake import Gate
-from ostinato.runtimes.task.stream_state import BucketState, Keys, Opened, read_header, read_rows, stamped
+from ostinato.runtimes.task.stream_state import BucketState, read_rows, stamped
 from ostinato.runtimes.task.trend_engines import engine_runs
 from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.runtimes.task.trends import TrendOptions, TrendWorker
@@ -94,9 +94,9 @@ class TrendStreamWorker:
 
         `finished`: no rows will follow, whatever the watermark says.
         """
-        header, before_us = read_header(state, self.fingerprint)
-        opened = Opened(Keys.new(0), before_us, None, read_rows(state.waiting, "waiting rows"))
-        intake = self.gate.take_in(state, opened, arrived, watermark_us, finished=finished)
+        header, before_us, intake = self.gate.open_bucket(
+            state, self.fingerprint, arrived, watermark_us, finished=finished
+        )
         until = intake.known_until + 1
         over = None if finished else until
         columns: list[list[pa.Array] | None] = [None] * len(self.extents)
@@ -111,12 +111,12 @@ class TrendStreamWorker:
         if not finished:
             after = BucketState(self._header(remembered, intake.known_until), segments_of(rows), intake.waiting)
         return TrendStep(
-            results=TrendRows(tuple(columns), max(until, intake.latest + 1 if finished else until)),
+            results=TrendRows(tuple(columns), intake.decided_us(finished=finished)),
             state=after,
             wake_at_us=None if finished else self._wake_at(until, is_open, intake.waiting_from),
             counts=Counts(
                 rows=intake.arrived,
-                late_rows=0 if intake.late is None else intake.late.num_rows,
+                late_rows=intake.late_rows,
                 matches=sum(len(found[0]) for found in columns if found),
                 open_runs=remembered.count,
                 buffered_rows=kept_rows + intake.waiting_rows,

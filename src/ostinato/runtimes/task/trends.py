@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +28,7 @@ from ostinato.runtimes.task.pair_tests import tie_pair_tests
 from ostinato.runtimes.task.sequences import Keys, Sequences, find_sequences
 from ostinato.runtimes.task.trend_columns import match_output
 from ostinato.runtimes.task.trend_engines import ProgramAt, Sharing, engine_runs
-from ostinato.runtimes.task.trend_matches import Scene, match_columns, run_conditions, shown_matches
+from ostinato.runtimes.task.trend_matches import Scene, match_columns, run_conditions, shown_matches, tie_breakers
 from ostinato.runtimes.task.trend_results import OutputContext, conjunction, nothing_found, of_groups, output_columns
 from ostinato.runtimes.task.worker import Batch
 from ostinato.runtimes.task.workload_layout import OutputColumn
@@ -51,6 +51,8 @@ class TrendOptions:
 
 
 DEFAULT_OPTIONS = TrendOptions()
+ENUMERATED_AFTER_ALL = "queries enumerated after all"
+"""In the statistics: those whose shared state grew too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class TrendWorker:
         reports: list[Report] = []
         for stream in range(len(self.plan.streams)):
             scene = self.scene(batch, stream)
-            together = self.shared_matches(stream, scene)
+            together = self.shared_matches(stream, scene, statistics)
             for query, matches in together.matches.items():
                 plan = self.plan.queries[query]
                 columns[query] = shown_matches(plan, output_of(plan, scene), scene, matches, plan.limit)
@@ -216,19 +218,22 @@ class TrendWorker:
 
     # --- matches ---
 
-    def shared_matches(self, stream: int, scene: Scene) -> SharedFound:
-        """Those of the queries that are matched together."""
+    def shared_matches(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedFound:
+        """Those of the queries that are matched together; nothing where the enumerator is to find them after all."""
         plan = self.shared.of_stream(stream)
         if plan is None:
             return NOTHING_SHARED
+        keys = self.plan.streams[stream].keys
+        most_held = plan.group.most_held
+        if most_held is None:
+            return find_shared_matches(plan, scene, keys)
+        limits = replace(plan.limits, max_partial_matches=min(plan.limits.max_partial_matches, most_held))
         try:
-            return find_shared_matches(plan, scene, self.plan.streams[stream].keys)
-        except MatchError as error:
-            # Sharing was our choice, and the enumerator, which makes only what completes, may well need less.
-            chosen = plan.bounds is None and self.options.sharing == "dynamic"
-            if chosen and error.code == "TOO_MANY_PARTIAL_MATCHES":
-                return NOTHING_SHARED
-            raise
+            return find_shared_matches(replace(plan, limits=limits), scene, keys)
+        except MatchError:
+            # The enumerator makes, and asks of conditions, only what may complete: it may well succeed.
+            statistics[ENUMERATED_AFTER_ALL] += len(plan.queries)
+            return NOTHING_SHARED
 
     def matches(self, query: int, scene: Scene) -> list[pa.Array]:
         """The output columns of a query that returns matches."""
@@ -288,6 +293,4 @@ def _any_of(masks: Sequence[Mask]) -> Mask | None:
 
 def _ties(batch: Batch, queries: Sequence[QueryPlan]) -> Callable[[], list[pa.Array]]:
     """The columns that decide between events of the same time."""
-    bound = queries[0].bound
-    names = [name for name in bound.columns if name not in (bound.time, *bound.group_by)]
-    return lambda: [batch.arrays[name] for name in names if name in batch.arrays]
+    return lambda: tie_breakers(batch, queries[0].bound)

@@ -59,4 +59,4 @@ def _whole_or_not(sketch: Sketch, cut: Reals, kept: Reals, bounded: Bools) -> Se
     masks[1, kept.ravel() < 1.0] = bits_of(~bounded[None, None, :], np.arange(shape.patterns), masks.shape[2])[0, 0]
     threshold = (kept.ravel() * TAG_RANGE).astype(np.uint64)
     has_exact = np.asarray((shape.reach & ~bounded).any(axis=1))[sketch.node_of]
-    return Selection(cut, np.where(has_exact[:, None], 1.0, kept), Orders(masks, threshold))
+    return Selection(cut, np.where(has_exact[:, None], 1.0, kept), kept, Orders(masks, threshold))

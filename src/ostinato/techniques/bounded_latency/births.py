@@ -75,6 +75,15 @@ def mask_of_new(new, node, pm, segment, masks, patterns):  # type: ignore[no-unt
 
 
 @inline_kernel
+def is_whole(pm, node, masks, patterns):  # type: ignore[no-untyped-def]
+    """Whether it is kept for all patterns of its node."""
+    whole = True
+    for word in range(masks.shape[1]):
+        whole &= masks[pm, word] == patterns[node, word]
+    return whole
+
+
+@inline_kernel
 def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
     """Instance: all rows of a new partial match."""
     source, segment = np.int64(kin[new, PARENT]), np.int64(kin[new, SEGMENT])

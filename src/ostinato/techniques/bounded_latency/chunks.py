@@ -7,8 +7,6 @@ matching; and what deciding may cost is saved up over several of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,10 +14,11 @@ from ostinato.sharing.clock import Clock, Work
 from ostinato.techniques.bounded_latency.accounts import new_accounts
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.ledger import Ledger
-from ostinato.techniques.bounded_latency.matcher import MatcherRun
+from ostinato.techniques.bounded_latency.matcher_run import NO_PAUSE, MatcherRun, Pause
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, recall, with_period
-from ostinato.techniques.bounded_latency.store import SPARE, USED
+from ostinato.techniques.bounded_latency.report import Report
+from ostinato.techniques.bounded_latency.selection import ranks
+from ostinato.techniques.bounded_latency.tally import Tally, new_tally, pattern_reports
 
 SHORTEST, LONGEST = 32, 1 << 16
 """Rows of a chunk."""
@@ -33,38 +32,19 @@ LESSON_WINDOWS, LESSON_NS = 3.0, 10_000_000
 see it all for some windows costs no more than a few decisions do. Not where memory is bounded."""
 MOST_OVERHEAD = 0.04
 """Time for learning and choosing, by the time that matching may take; twice that while a bound is missed."""
-MOST_ROOM = 16.0
-"""Times the time taken: however far below its bound a stream is, no more is spent on deciding than if it took that."""
+MOST_ROOM = 4.0
+"""Times the time taken: however far below its bound a stream is while something is dropped, no more is spent on
+deciding than if it took that."""
+CHUNK_WORK = 1 << 20
+"""Visits and conditions after which a chunk ends: where partial matches multiply, a few rows may take very long."""
 HEAD_START_NS, HEAD_STARTS = 30_000_000, 3
-"""And so much more at the start, whenever one in so many rows is new."""
+"""And so much more at the start, whenever one in so many of all rows is new."""
 MOST_DEBT_NS = 1_000_000
 """What was spent beyond that is made up for, up to so much; what is more is forgotten, or nothing would be decided."""
+LEAST_LEFT, MOST_LEFT = 0.5, 0.9
+"""Which part of the memory that is allowed is kept where it was passed, the less the farther: where partial matches
+double with every row, the worst aren't to be looked for after every row."""
 Reals = NDArray[np.float64]
-
-
-@dataclass(slots=True)
-class Tally:
-    """What the report adds up over a call."""
-
-    dropped: Reals
-    lost: Reals
-    periods: tuple[Period, ...] = ()
-    period_rows: int = 0
-    period_counts: list[Reals] = field(default_factory=list)
-    """Dropped, lost and found since the period began."""
-    period_end: int = 0
-    """The row of the stream up to which the period is counted."""
-    found: Reals = field(init=False)
-    """Complete matches, each once, however many windows hold it: what is lost is estimated in the same measure."""
-    matching_ns: int = 0
-    deciding_ns: int = 0
-
-    def __post_init__(self) -> None:
-        self.found = np.zeros_like(self.lost)
-
-    def add_lost(self, lost: Reals) -> None:
-        self.lost = self.lost + lost
-        self.period_counts[1] = self.period_counts[1] + lost
 
 
 class BoundedCall:
@@ -72,13 +52,15 @@ class BoundedCall:
         self.keeper, self.run, self.events, self.clock = keeper, run, events, clock
         self.at, self.end = events.first_new, len(events.time)
         patterns = keeper.shape.patterns
-        self.tally = Tally(np.zeros(patterns), np.zeros(patterns), period_counts=[np.zeros(patterns)] * 3)
+        self.tally: Tally = new_tally(patterns)
         self.admitted = np.ones(self.end, np.bool_) if keeper.policy.input_part else None
         self.learning_ns = self.choosing_ns = self.closing_ns = 0
         self.saved_ns = 0.0
         """For deciding."""
         self.pace_ns = 1.0
-        """What a row may take; more than the bound where it took more."""
+        """What a row takes, or may take where it takes more."""
+        self.most_memory = 0.0
+        """Bytes of all partial matches at a decision, at most."""
         keeper.meter.restart()
         if keeper.accounts is None:
             keeper.accounts = new_accounts(run.ledger)
@@ -105,21 +87,31 @@ class BoundedCall:
             self.keeper.close_chunk()
         if self.keeper.accounts.rows:
             self._learn()
-            self.tally.add_lost(self.keeper.price_losses())
+            self.tally.lost = self.tally.lost + self.keeper.price_losses()
 
     def _take(self, until: int) -> None:
-        keeper, ledger, rows = self.keeper, self.run.ledger, until - self.at
+        keeper, ledger = self.keeper, self.run.ledger
         if self.admitted is not None:
             self._admit(until)
         before, steps = _work(ledger), ledger.step_work.copy()
         began = self.clock.now_ns()
-        self.run.advance(until, keeper.orders, self.admitted)
-        after = _work(ledger)
+        until = self.run.advance(until, keeper.orders, self.admitted, self._pause())
+        after, rows = _work(ledger), until - self.at
         work = Work(rows, *(now - then for now, then in zip(after, before, strict=True)))
         spent = self.clock.spent_ns(began, work)
         self.tally.matching_ns += spent
         keeper.took(work, spent, self.call_ns, ledger.step_work - steps)
         self.at = until
+        if self.run.has_paused:
+            keeper.end_chunk()
+
+    def _pause(self) -> Pause:
+        """Where a chunk ends early. Not where input is shed: it is already decided which of its rows are taken."""
+        if self.admitted is not None:
+            return NO_PAUSE
+        left = CHUNK_WORK - int(self.keeper.chunk.step_work.sum())
+        most = self.keeper.bounds.memory_bytes
+        return Pause(left) if most is None else Pause(left, most // self.run.bytes_each)
 
     def _admit(self, until: int) -> None:
         assert self.admitted is not None
@@ -138,11 +130,12 @@ class BoundedCall:
         closed = self.clock.now_ns()
         self.closing_ns = closed - began
         room = keeper.meter.headroom
-        allowed_ns = spent_ns * min(max(room, 1.0), MOST_ROOM)
-        self.pace_ns = max(allowed_ns / max(rows, 1), 1.0)
-        self.saved_ns += MOST_OVERHEAD * (2.0 if room < 1.0 else 1.0) * allowed_ns
+        self.pace_ns = max(spent_ns / max(rows, 1) * min(room, 1.0), 1.0)
+        more = 1.0 if keeper.orders is None else min(max(room, 1.0), MOST_ROOM)
+        self.saved_ns += MOST_OVERHEAD * (2.0 if room < 1.0 else more) * spent_ns
         looks_on = self._looks_on
-        urgent = keeper.overload_begins and not looks_on
+        self._look_at_memory()
+        urgent = (keeper.overload_begins or self._is_crowded) and not looks_on
         if urgent or self.saved_ns >= self.learning_ns + self.choosing_ns or self._has_head_start():
             self._learn()
             took_ns = self.clock.now_ns() - closed
@@ -152,7 +145,9 @@ class BoundedCall:
             urgent = True  # what was learnt is to be used
         if keeper.has_bounds and not looks_on and (urgent or self.saved_ns >= self.choosing_ns):
             chosen = self.clock.now_ns()
-            keeper.choose(self._memory(), self._batch_ns())
+            keeper.choose(self._batch_ns())
+            if self._is_crowded:
+                self._leave_room()
             self.choosing_ns = self.clock.now_ns() - chosen
             self.saved_ns -= self.choosing_ns
         self.saved_ns = max(self.saved_ns, -MOST_DEBT_NS)
@@ -160,7 +155,7 @@ class BoundedCall:
         self.tally.deciding_ns += self.clock.now_ns() - began
 
     def _has_head_start(self) -> bool:
-        """Beyond its share of the time, learning may go on whenever a quarter more has been seen than before."""
+        """Beyond its share of the time, learning may go on at the start."""
         assert self.keeper.accounts is not None
         may_spend = HEAD_START_NS + MOST_OVERHEAD * self.tally.matching_ns
         is_early = self.tally.deciding_ns + self.learning_ns < may_spend
@@ -179,16 +174,26 @@ class BoundedCall:
         """A part of the window; longer where chunks themselves would take more than their share of the time."""
         rows = self.keeper.window_rows / CHUNKS_A_WINDOW
         if self.closing_ns:
-            pace_ns = self.pace_ns if self.keeper.orders is None else min(self.pace_ns, self.keeper.least_bound)
-            afforded = (self.closing_ns + self.call_ns) / MOST_FOR_CHUNKS / pace_ns
-            early = max(self.keeper.rows_seen / GROWTH, self.call_ns / MOST_FOR_CALLS / pace_ns)
+            afforded = (self.closing_ns + self.call_ns) / MOST_FOR_CHUNKS / self.pace_ns
+            early = max(self.keeper.rows_seen / GROWTH, self.call_ns / MOST_FOR_CALLS / self.pace_ns)
             rows = max(rows, min(afforded, early))
         return int(min(max(rows, SHORTEST), LONGEST))
 
-    def _memory(self) -> float:
-        store = self.run.store
-        each = sum(array.nbytes for array in store) / store.room
-        return float(store.counts[USED] - store.counts[SPARE]) * each
+    def _look_at_memory(self) -> None:
+        self.keeper.memory = float(self.run.live * self.run.bytes_each)
+        self.most_memory = max(self.most_memory, self.keeper.memory)
+
+    @property
+    def _is_crowded(self) -> bool:
+        most = self.keeper.bounds.memory_bytes
+        return most is not None and self.keeper.memory > most
+
+    def _leave_room(self) -> None:
+        """Orders take effect where something is visited; memory that is passed has to be given back at once."""
+        most = float(self.keeper.bounds.memory_bytes or 0)
+        share = min(max(most / self.keeper.memory, LEAST_LEFT), MOST_LEFT)
+        self.run.keep_best(int(share * most / self.run.bytes_each), ranks(self.keeper.found, self.keeper.kept.size))
+        self._look_at_memory()
 
     def _batch_ns(self) -> float:
         """What an event of those still to come may take."""
@@ -200,62 +205,30 @@ class BoundedCall:
     # --- the report ---
 
     def _learn(self) -> None:
-        keeper, tally, ledger = self.keeper, self.tally, self.run.ledger
+        keeper = self.keeper
         assert keeper.accounts is not None
-        rows, counted = keeper.accounts.rows, keeper.accounts.counted(ledger)
+        rows, counted = keeper.accounts.rows, keeper.accounts.counted(self.run.ledger)
         lost = keeper.learn(self.run)
-        dropped, found = counted.dropped.sum(axis=0), counted.completed.sum(axis=0)
-        tally.dropped = tally.dropped + dropped
-        tally.found = tally.found + found
-        tally.add_lost(lost)
-        tally.period_end = keeper.rows_seen
-        tally.period_rows += rows
-        tally.period_counts[0] = tally.period_counts[0] + dropped
-        tally.period_counts[2] = tally.period_counts[2] + found
-        if tally.period_rows >= keeper.window_rows:
-            self._close_period()
-
-    def _close_period(self) -> None:
-        tally = self.tally
-        dropped, lost, found = (tuple(counts.tolist()) for counts in tally.period_counts)
-        period = Period(
-            tally.period_end - tally.period_rows,
-            tally.period_rows,
-            tuple(map(int, dropped)),
-            lost,
-            tuple(map(int, found)),
-        )
-        tally.periods = with_period(tally.periods, period)
-        tally.period_rows, tally.period_counts = 0, [np.zeros_like(counts) for counts in tally.period_counts]
+        self.tally.add(counted, lost, rows)
+        self.tally.period_end = keeper.rows_seen
+        if self.tally.period_rows >= keeper.window_rows:
+            self.tally.close_period()
 
     def report(self, matches: tuple[int, ...]) -> Report:
+        """`matches`: [pattern] those of this call, once for each window."""
         if self.tally.period_rows:
-            self._close_period()
-        keeper, tally = self.keeper, self.tally
-        quantiles = np.array([keeper.meter.quantile_ns(share) for share in (0.5, 0.95, 0.99)])
-        rows = [self._of_pattern(at, count, quantiles[:, at].tolist()) for at, count in enumerate(matches)]
-        return Report(tuple(rows), tally.periods, keeper.policy.name, not keeper.policy.input_part)
-
-    def _of_pattern(self, at: int, matches: int, quantiles: list[float]) -> PatternReport:
-        keeper, tally, meter = self.keeper, self.tally, self.keeper.meter
-        bound, asked = float(meter.bound_ns[at]), keeper.bounds.latency[at]
-        lost, found = float(tally.lost[at]), float(tally.found[at])
-        estimated = not keeper.policy.input_part  # nobody knows what events that were never looked at would have given
-        p50, p95, p99 = quantiles if meter.events else (None, None, None)
-        return PatternReport(
-            query=keeper.shape.names[at],
-            events=self.end - self.events.first_new,
-            matches=matches,
-            dropped=int(tally.dropped[at]),
-            lost_estimate=lost * (matches / found if found else 1.0) if estimated else None,
-            recall_estimate=recall(found, lost) if estimated else None,
-            bound_ns=bound if np.isfinite(bound) else None,
-            calibrated_events=keeper.calibration.events if asked is not None and asked.ratio else None,
-            latency_p50_ns=p50,
-            latency_p95_ns=p95,
-            latency_p99_ns=p99,
-            within_bound=float(meter.within[at] / meter.bounded[at]) if meter.bounded[at] else 1.0,
-            overhead=tally.deciding_ns / tally.matching_ns if tally.matching_ns else 0.0,
+            self.tally.close_period()
+        events = self.end - self.events.first_new
+        rows = pattern_reports(self.keeper, self.tally, events, matches, self.run.matches_once())
+        bounds = self.keeper.bounds
+        return Report(
+            rows,
+            self.tally.periods,
+            self.keeper.policy.name,
+            not self.keeper.policy.input_part,
+            bounds=bounds,
+            memory_bytes=None if bounds.memory_bytes is None else int(self.most_memory),
+            spent_ns=self.tally.matching_ns + self.tally.deciding_ns,
         )
 
 

@@ -115,6 +115,21 @@ class Learning:
         )
 
 
+def learnt_more(
+    before: Learning, samples: dict[int, Reals], finest: dict[int, int]
+) -> tuple[Learning, set[int], set[int]]:
+    """After a look at the samples of nodes; which of them have moved, and which have new edges."""
+    learning, have_moved, changed = before, set(), set()
+    for node, of_node in samples.items():
+        if learning.has_moved(node, of_node):
+            learning = learning.forgotten(node)
+            have_moved.add(node)
+        elif learning.due(node, of_node.shape[1]):
+            learning = learning.learnt(node, of_node, finest)
+            changed.add(node)
+    return learning, have_moved, changed
+
+
 def nothing_learnt(features: tuple[int, ...]) -> Learning:
     edges = tuple((np.zeros(0),) * count for count in features)
     return Learning(edges, (0,) * len(features), tuple(np.zeros((count, 2)) for count in features))
@@ -139,6 +154,7 @@ def regrouped(old: Sketch, class_at: NDArray[np.int64], changed: set[int], weigh
                 values = values * belief[node] if slow else values
             getattr(new, name)[after] = values
         new.kept[after] = 1.0 if node in changed else old.kept[before]
+        new.whole[after] = 1.0 if node in changed else old.whole[before]
     for node, child in old.shape.pairs:
         into = new.chain(node, child)
         into[:] = belief[node] * _respread(old.chain(node, child), into.shape, node in changed, child in changed)

@@ -7,12 +7,14 @@ will come. Without bounds there is no keeper, and nothing is counted for one.
 from __future__ import annotations
 
 import struct
+import zlib
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.errors import MatchError
 from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.clock import Clock, RealClock, Work
@@ -33,7 +35,8 @@ from ostinato.techniques.bounded_latency.report import Report, unbounded_report
 from ostinato.techniques.bounded_latency.selection import select
 from ostinato.techniques.bounded_latency.worth import CostModel, estimate
 
-_LENGTHS = struct.Struct("<QQ")
+_HEADER = struct.Struct("<QQI")
+"""The lengths of both parts, and a sum over them and the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,14 @@ class BoundedEngine:
         self.matcher = SharedMatcher(
             plan, conditions, materialise=materialise, ages=ages, counting=counting, limits=limits
         )
+        self._plan_sum = _sum_of(plan)
+        self._one_class = one_class_a_node(plan, conditions)
         if self.bounds is not None:
             _compile_deciding(self._keeper(b""))
 
     def advance(self, events: PlanEvents, state: bytes | None = None, finished: bool = False) -> BoundedStep:
         """`events` begin with the rows that the call before needed. Raises what the matcher raises."""
-        kept, learnt = _apart(state)
+        kept, learnt = (None, b"") if state is None else _apart(state, self._plan_sum)
         if self.bounds is None:
             return self._unbounded(events, kept)
         keeper = self._keeper(learnt)
@@ -92,17 +97,22 @@ class BoundedEngine:
         matches, after = run.finish()
         report = call.report(tuple(found.count for found in matches))
         live = int(run.ledger.live.sum())
-        return BoundedStep(matches, _together(after, keeper_to_bytes(keeper)), after.rows_needed, report, live)
+        return BoundedStep(matches, self._state(after, keeper_to_bytes(keeper)), after.rows_needed, report, live)
 
     def _unbounded(self, events: PlanEvents, kept: MatcherState | None) -> BoundedStep:
-        run = self.matcher.begin(events, kept, one_class_a_node(self.plan, self.conditions))
+        run = self.matcher.begin(events, kept, self._one_class)
         began = self.clock.now_ns()
         run.advance(len(events.time), None)
         spent = self.clock.now_ns() - began
         matches, after = run.finish()
         rows = len(events.time) - events.first_new
         report = unbounded_report(self.plan.names, rows, tuple(found.count for found in matches), spent)
-        return BoundedStep(matches, _together(after, b""), after.rows_needed, report, int(run.ledger.live.sum()))
+        return BoundedStep(matches, self._state(after, b""), after.rows_needed, report, int(run.ledger.live.sum()))
+
+    def _state(self, after: MatcherState, learnt: bytes) -> bytes:
+        matcher = after.to_bytes()
+        body = matcher + learnt
+        return _HEADER.pack(len(matcher), len(learnt), zlib.crc32(body, self._plan_sum)) + body
 
     def _keeper(self, learnt: bytes) -> Keeper:
         assert self.bounds is not None
@@ -125,14 +135,21 @@ def _compile_deciding(keeper: Keeper) -> None:
     lost_matches(sketch, given_up)
 
 
-def _together(kept: MatcherState, learnt: bytes) -> bytes:
-    matcher = kept.to_bytes()
-    return _LENGTHS.pack(len(matcher), len(learnt)) + matcher + learnt
+def _sum_of(plan: MergedPlan) -> int:
+    """Tells plans apart whose states have other nodes."""
+    steps = [(step.source, step.target, step.condition, step.segment) for step in plan.steps]
+    ends = [(end.node, end.pattern) for end in plan.ends]
+    return zlib.crc32(repr((plan.names, [node.patterns for node in plan.nodes], steps, ends)).encode())
 
 
-def _apart(state: bytes | None) -> tuple[MatcherState | None, bytes]:
-    if state is None:
-        return None, b""
-    matcher, learnt = _LENGTHS.unpack_from(state)
-    first, second = _LENGTHS.size, _LENGTHS.size + matcher
-    return MatcherState.from_bytes(state[first:second]), state[second : second + learnt]
+def _apart(state: bytes, plan_sum: int) -> tuple[MatcherState, bytes]:
+    """Raises STATE_FORMAT for bytes that are damaged, or of other patterns."""
+    matcher, learnt, told = _HEADER.unpack_from(state) if len(state) >= _HEADER.size else (0, 0, -1)
+    body = state[_HEADER.size :]
+    if len(body) != matcher + learnt or zlib.crc32(body, plan_sum) != told:
+        raise MatchError(
+            "STATE_FORMAT",
+            "the partial matches that were kept are damaged, or those of another workload",
+            hint="start from the last checkpoint that is whole, with the queries it was written by",
+        )
+    return MatcherState.from_bytes(body[:matcher]), body[matcher:]

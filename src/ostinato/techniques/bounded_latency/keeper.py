@@ -20,6 +20,7 @@ from ostinato.techniques.bounded_latency.class_edges import (
     Learning,
     buckets_of,
     finest_buckets,
+    learnt_more,
     nothing_learnt,
     regrouped,
 )
@@ -28,12 +29,12 @@ from ostinato.techniques.bounded_latency.latency import Calibration, LatencyMete
 from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Orders
 from ostinato.techniques.bounded_latency.limits import Control, Measured, aim, costs, measured, new_control, new_limits
 from ostinato.techniques.bounded_latency.losses import GivenUp, lost_matches, nothing_given_up
-from ostinato.techniques.bounded_latency.matcher import MatcherRun
+from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Policy
 from ostinato.techniques.bounded_latency.population import undropped
 from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select, to_explore
-from ostinato.techniques.bounded_latency.sketch import Sketch
+from ostinato.techniques.bounded_latency.sketch import WINDOW_GUESS, Sketch, next_window
 from ostinato.techniques.bounded_latency.tariff import EVENT, Tariff
 from ostinato.techniques.bounded_latency.worth import CostModel, Estimates, estimate
 from ostinato.techniques.bounded_latency.worth_kernel import PRIOR_VISITS
@@ -51,9 +52,6 @@ LEAST_KNOWLEDGE = 0.9
 """What remains of chains from one lesson to the next, however many windows lie between."""
 AFTER_A_DRIFT = 0.05
 """What remains of the chains of a node whose values have moved."""
-SAME_WINDOW = 1.1
-"""By how much, at most, a window is taken to have changed from one lesson to the next while something is dropped."""
-WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
 
 
 @dataclass(slots=True)
@@ -73,7 +71,9 @@ class Keeper:
     control: Control = field(init=False)
     cut: Reals = field(init=False)
     kept: Reals = field(init=False)
-    """[class, age] the share that the present orders keep."""
+    """[class, age] the share that the present orders keep for some pattern."""
+    whole: Reals = field(init=False)
+    """[class, age] and for all patterns."""
     orders: Orders | None = None
     found: Estimates | None = None
     """What the sketch last gave; None where it has learnt since."""
@@ -87,6 +87,8 @@ class Keeper:
     window_rows: float = WINDOW_GUESS
     rows_seen: int = 0
     calibration: Calibration = field(init=False)
+    memory: float = 0.0
+    """Bytes of all partial matches when that was last looked at."""
     total_ns: float = 0.0
     """Moving average of the time of an event, all patterns together."""
     share: float = 1.0
@@ -119,14 +121,16 @@ class Keeper:
 
     def _keep_all(self) -> None:
         self.cut = np.full(self.shape.patterns, KEEP_ALL)
-        self.kept = np.ones((int(self.sketch.class_at[-1]), self.ages))
+        self.kept = self.whole = np.ones((int(self.sketch.class_at[-1]), self.ages))
         self.orders = None
-
-    # --- chunk by chunk ---
 
     @property
     def chunk_left(self) -> int:
         return self.chunk_rows - self.chunk.rows
+
+    def end_chunk(self) -> None:
+        """Before it has all of its rows."""
+        self.chunk_rows = self.chunk.rows
 
     def took(self, work: Work, spent_ns: int, calling_ns: int, step_work: NDArray[np.int64]) -> None:
         """A part of the chunk was matched; of the time, `calling_ns` went into calling the kernel."""
@@ -182,8 +186,6 @@ class Keeper:
             if found is not None:
                 self.meter.bound_ns = np.where(unknown, found, self.meter.bound_ns)
 
-    # --- when there is time for it ---
-
     def learn(self, run: MatcherRun) -> Reals:
         """What the ledger grew by goes into the sketch. Every few windows, new buckets are given to the matcher where
         values were seen for the first time, or have moved; and what was dropped is priced: the matches lost since it
@@ -191,10 +193,11 @@ class Keeper:
         assert self.accounts is not None
         ledger, rows = run.ledger, self.accounts.rows
         counted = self.accounts.counted(ledger)
-        self.given_up.add(counted, self.kept)
+        self.given_up.add(counted, self.whole)
         rates, chains = self._fade(rows, RATES_FADE), max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
-        self.sketch.observe(counted, rows, self.kept, rates, chains)
-        self._measure_window(counted.live, rows)
+        self.sketch.observe(counted, rows, self.kept, self.whole, rates, chains)
+        is_guess = self.orders is not None  # what was dropped isn't there to be counted
+        self.window_rows = next_window(self.window_rows, self.sketch.window_rows(counted.live), rows, is_guess)
         self.accounts.looked(ledger)
         self.found = None
         if self.rows_seen - self.looked_at < LOOK_AFTER * self.window_rows:
@@ -212,25 +215,13 @@ class Keeper:
     def _fade(self, rows: int, windows: float) -> float:
         return float(0.5 ** (rows / (windows * self.window_rows)))
 
-    def _measure_window(self, live: NDArray[np.int64], rows: int) -> None:
-        found = self.sketch.window_rows(live)
-        if found is not None:
-            share = min(1.0, rows / self.window_rows)
-            if self.orders is not None:  # what was dropped isn't there to be counted, so this is a guess
-                found = min(max(found, self.window_rows / SAME_WINDOW), self.window_rows * SAME_WINDOW)
-            self.window_rows += share * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - self.window_rows)
-
     def _learn_classes(self, run: MatcherRun) -> None:
-        finest, changed = finest_buckets(self.shape, self.features), set()
-        for node in np.flatnonzero(self.features).tolist():
-            samples = run.feature_samples(node)
-            if self.learning.has_moved(node, samples):  # what was learnt of other values is no guide any more
-                run.samples.seen[node] = 0
-                self.learning = self.learning.forgotten(node)
-                self.sketch.doubt(node, AFTER_A_DRIFT)
-            elif self.learning.due(node, samples.shape[1]):
-                self.learning = self.learning.learnt(node, samples, finest)
-                changed.add(node)
+        samples = {node: run.feature_samples(node) for node in np.flatnonzero(self.features).tolist()}
+        finest = finest_buckets(self.shape, self.features)
+        self.learning, have_moved, changed = learnt_more(self.learning, samples, finest)
+        for node in have_moved:  # what was learnt of other values is no guide any more
+            run.samples.seen[node] = 0
+            self.sketch.doubt(node, AFTER_A_DRIFT)
         if changed:
             buckets = self.buckets
             self.sketch = regrouped(self.sketch, buckets.class_at, changed, PRIOR_VISITS)
@@ -240,10 +231,9 @@ class Keeper:
             self._keep_all()
             self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
 
-    def choose(self, memory: float, batch_ns: float) -> None:
-        """`memory`: bytes of all partial matches; `batch_ns`: what an event may take for the batch to be done in time,
-        infinite where that isn't bounded."""
-        now = self._measured(memory, batch_ns)
+    def choose(self, batch_ns: float) -> None:
+        """`batch_ns`: what an event may take for the batch to be done in time, infinite where that isn't bounded."""
+        now = self._measured(batch_ns)
         if self.policy.input_part and not (self.policy.sheds_state and self.bounds.selection_ratio is not None):
             self._choose_input(now)
         if not self.policy.chooses:
@@ -254,7 +244,9 @@ class Keeper:
 
     def _choose_state(self, now: Measured) -> None:
         over = self.control.over[: self.shape.patterns] | self.control.over[self.shape.patterns :].any()
-        at_stake = np.array(self.bounds.weights) * (over if over.any() else 1.0)
+        weights = np.array(self.bounds.weights)
+        weights /= weights.max()  # buckets of quality have a lowest and a highest
+        at_stake = weights * (over if over.any() else 1.0)
         policy, price = self.policy, price_of(node_cut(self.shape, self.cut))
         model = CostModel(
             at_stake, self.bounds.memory_weight, self.tariff.prices(), policy.per_cost, policy.by_class, policy.by_age
@@ -268,7 +260,7 @@ class Keeper:
         since, self.chosen_at = self.rows_seen - self.chosen_at, self.rows_seen
         fade, moved = self._fade(since, CONTROL_FADE), min(1.0 - self._fade(since, CUT_MOVES), MOST_MOVED)
         ratio = self.bounds.selection_ratio
-        most_living = None if ratio is None else ratio * float(undropped(self.sketch).sum())
+        most_living = None if ratio is None or ratio >= 1.0 else ratio * float(undropped(self.sketch).sum())
         limits = new_limits(self.control, of_slots, self.kept, now, fade, most_living)
         if not limits:
             self._keep_all()
@@ -278,7 +270,7 @@ class Keeper:
             self._take_on(each_by_itself(self.sketch, model, price, limits, self._bounded))
 
     def _take_on(self, chosen: Selection) -> None:
-        self.cut, self.kept, self.orders = chosen.cut, chosen.kept, chosen.orders
+        self.cut, self.kept, self.whole, self.orders = chosen.cut, chosen.kept, chosen.whole, chosen.orders
 
     def _draw_share(self, now: Measured) -> None:
         ratio = self.bounds.selection_ratio
@@ -292,8 +284,8 @@ class Keeper:
             share = self.shed_input.queue_share(self.least_bound, self.window_rows)
         self.shed_input.choose(share, self.sketch, self.policy.by_utility)
 
-    def _measured(self, memory: float, batch_ns: float) -> Measured:
+    def _measured(self, batch_ns: float) -> Measured:
         most = np.inf if self.bounds.memory_bytes is None else float(self.bounds.memory_bytes)
-        value = np.array([*self.meter.average_ns, memory, self.total_ns, np.nan])
+        value = np.array([*self.meter.average_ns, self.memory, self.total_ns, np.nan])
         bound = np.array([*self.meter.bound_ns, most, batch_ns, np.inf])
         return measured(value, bound, float(self.tariff.prices()[EVENT]) / max(self.total_ns, 1.0))

@@ -16,58 +16,31 @@ from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Admission, Policy
 from ostinato.techniques.bounded_latency.sketch import Sketch
 
-_KEEPER = (
-    "cut",
-    "kept",
-    "window_rows",
-    "rows_seen",
-    "total_ns",
-    "share",
-    "chunk_rows",
-    "looked_at",
-    "regrouped_at",
-    "chosen_at",
-)
-_SKETCH = (
-    "rows",
-    "attempts",
-    "created",
-    "visits",
-    "checks",
-    "step_work",
-    "kept",
-    "chain_visits",
-    "cells",
-    "ended",
-    "made",
-    "pace",
-)
-_METER = ("bound_ns", "average_ns")
-_GIVEN_UP = ("refused", "dropped", "kept")
-_CONTROL = ("over", "measured", "predicted", "target")
 _CHUNK = ("rows", "spent_ns", "calling_ns", "visits", "checks", "births", "step_work")
-_ACCOUNTS = ("rows",)
-_TARIFF = ("squares", "products")
-_CALIBRATION = ("latency_sum", "events")
-_SHED_INPUT = ("use", "happened", "waiting_ns")
+
+
+def _parts(keeper: Keeper) -> dict[str, tuple[object, tuple[str, ...]]]:
+    """By name who is written and read, and which of its fields."""
+    chosen = ("cut", "kept", "whole", "share", "looked_at", "regrouped_at", "chosen_at")
+    counts = ("rows", "attempts", "created", "visits", "checks", "step_work", "kept", "whole", "pace")
+    return {
+        "keeper": (keeper, (*chosen, "window_rows", "rows_seen", "memory", "total_ns", "chunk_rows")),
+        "sketch": (keeper.sketch, (*counts, "chain_visits", "cells", "ended", "made")),
+        "meter": (keeper.meter, ("bound_ns", "average_ns")),
+        "control": (keeper.control, ("over", "measured", "predicted", "target")),
+        "given_up": (keeper.given_up, ("refused", "dropped", "whole")),
+        "tariff": (keeper.tariff, ("squares", "products")),
+        "calibration": (keeper.calibration, ("latency_sum", "events")),
+        "shed_input": (keeper.shed_input, ("use", "happened", "waiting_ns")),
+    }
 
 
 def keeper_to_bytes(keeper: Keeper) -> bytes:
     values: dict[str, Value] = {"ages": keeper.ages, "features": np.array(keeper.features, np.int64)}
-    parts = (
-        ("keeper", keeper, _KEEPER),
-        ("sketch", keeper.sketch, _SKETCH),
-        ("meter", keeper.meter, _METER),
-        ("control", keeper.control, _CONTROL),
-        ("chunk", keeper.chunk, _CHUNK),
-        ("given_up", keeper.given_up, _GIVEN_UP),
-        ("tariff", keeper.tariff, _TARIFF),
-        ("calibration", keeper.calibration, _CALIBRATION),
-        ("shed_input", keeper.shed_input, _SHED_INPUT),
-        ("admission", keeper.shed_input.admission, ("least", "part")),
-    )
-    for part, owner, names in parts:
+    for part, (owner, names) in _parts(keeper).items():
         values |= {f"{part}.{name}": getattr(owner, name) for name in names}
+    values |= {f"chunk.{name}": getattr(keeper.chunk, name) for name in _CHUNK}
+    values |= {f"admission.{name}": getattr(keeper.shed_input.admission, name) for name in ("least", "part")}
     values["samples"] = np.array(keeper.learning.samples, np.int64)
     for node, of_node in enumerate(keeper.learning.edges):
         values |= {f"edges.{node}.{feature}": edges for feature, edges in enumerate(of_node)}
@@ -75,8 +48,7 @@ def keeper_to_bytes(keeper: Keeper) -> bytes:
     if keeper.orders is not None:
         values |= {f"orders.{name}": array for name, array in keeper.orders._asdict().items()}
     if keeper.accounts is not None:
-        for name in _ACCOUNTS:
-            values[f"accounts.{name}"] = getattr(keeper.accounts, name)
+        values["accounts.rows"] = keeper.accounts.rows
         values |= {f"carried.{name}": array for name, array in keeper.accounts.carried._asdict().items()}
     return packed(values)
 
@@ -92,24 +64,17 @@ def keeper_from_bytes(data: bytes, shape: PlanShape, bounds: Bounds, policy: Pol
     ranges = tuple(values[f"ranges.{node}"] for node in range(len(features)))
     keeper.learning = Learning(edges, tuple(values["samples"].tolist()), ranges)
     keeper.sketch = Sketch(shape, keeper.buckets.class_at, keeper.ages)
-    parts = (
-        ("keeper", keeper, _KEEPER),
-        ("sketch", keeper.sketch, _SKETCH),
-        ("meter", keeper.meter, _METER),
-        ("control", keeper.control, _CONTROL),
-        ("given_up", keeper.given_up, _GIVEN_UP),
-        ("tariff", keeper.tariff, _TARIFF),
-        ("calibration", keeper.calibration, _CALIBRATION),
-        ("shed_input", keeper.shed_input, _SHED_INPUT),
-    )
-    for part, owner, names in parts:
+    given_ns = keeper.meter.bound_ns
+    for part, (owner, names) in _parts(keeper).items():
         for name in names:
             setattr(owner, name, values[f"{part}.{name}"])
+    # A bound may be another one than before; one that was measured stays.
+    keeper.meter.bound_ns = np.where(np.isnan(given_ns), keeper.meter.bound_ns, given_ns)
     keeper.chunk = ChunkSoFar(**{name: values[f"chunk.{name}"] for name in _CHUNK})
     keeper.shed_input.admission = Admission(values["admission.least"], values["admission.part"])
     if "orders.masks" in values:
         keeper.orders = Orders(values["orders.masks"], values["orders.threshold"])
     if "accounts.rows" in values:
         carried = Ledger(*(values[f"carried.{name}"] for name in Ledger._fields))
-        keeper.accounts = Accounts(carried, zeroed(carried), *(values[f"accounts.{name}"] for name in _ACCOUNTS))
+        keeper.accounts = Accounts(carried, zeroed(carried), values["accounts.rows"])
     return keeper

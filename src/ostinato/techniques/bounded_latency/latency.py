@@ -28,7 +28,7 @@ class LatencyMeter:
     average_ns: Reals = field(init=False)
     """Moving average; NaN before the first chunk."""
     histogram: Reals = field(init=False)
-    """[pattern, bucket] events by the latency of their chunk."""
+    """[pattern, bucket] events by the latency of their chunk; from the first chunk under a bound on only of those."""
     events: float = 0.0
     bounded: Reals = field(init=False)
     """Events that came while there was a bound."""
@@ -46,6 +46,8 @@ class LatencyMeter:
         share = 1.0 - 0.5 ** (events / max(memory_events, 1.0))
         known = np.isfinite(self.average_ns)
         self.average_ns = np.where(known, self.average_ns + share * (latency_ns - self.average_ns), latency_ns)
+        # Of what came before the bound was calibrated nothing is said beside how it was kept.
+        self.histogram[~np.isnan(self.bound_ns) & (self.bounded == 0)] = 0
         bucket = np.clip(np.log2(np.maximum(latency_ns, 1.0)) * _PER_OCTAVE, 0, self.histogram.shape[1] - 1)
         self.histogram[np.arange(len(latency_ns)), bucket.astype(np.int64)] += events
         self.within += np.where(latency_ns <= self.bound_ns, events, 0)
@@ -70,7 +72,8 @@ class LatencyMeter:
         """The upper end of the bucket in which the share of events is reached: at most an eighth octave too high."""
         if not self.events:
             return np.full(len(self.bound_ns), np.nan)
-        reached = np.cumsum(self.histogram, axis=1) >= share * self.events * (1 - 1e-12)
+        sums = np.cumsum(self.histogram, axis=1)
+        reached = sums >= share * sums[:, -1:] * (1 - 1e-12)
         return np.asarray(2.0 ** ((reached.argmax(axis=1) + 1) / _PER_OCTAVE), np.float64)
 
 

@@ -44,8 +44,17 @@ class Ledger(NamedTuple):
     step_work: NDArray[np.int64]
     """[step] visits + checks: what each pattern's latency is made of (a pattern has the steps of its nodes)."""
     births: NDArray[np.int64]
-    """[cell] which classes come out of which: partial matches that were made out of another or refused. The chain of a
-    node and a child, [class of the node, class of the child], lies as one block among those of all such pairs."""
+    """[cell] which classes come out of which: what was made, or refused, out of whole partial matches. The chain of a
+    node and a child, [class of the node, class of the child], lies as one block among those of all such pairs.
+
+    A partial match is whole while it is kept for all patterns of its node. From others nothing is learnt of what would
+    become of it: steps that only a dropped pattern takes aren't tried."""
+    whole_visits: NDArray[np.int64]
+    """[class] visits to whole ones."""
+    whole_made: NDArray[np.int64]
+    """[class] made whole, before guards."""
+    whole_ended: NDArray[np.int64]
+    """[class, pattern] matches out of those."""
 
 
 class Orders(NamedTuple):

@@ -23,13 +23,13 @@ class GivenUp:
     """[class, age]"""
     dropped: Reals
     """[class, pattern]"""
-    kept: Reals
-    """[class, age] the least share that was kept meanwhile."""
+    whole: Reals
+    """[class, age] the least share that was kept for all patterns meanwhile."""
 
-    def add(self, counted: Ledger, kept: Reals) -> None:
-        self.refused = self.refused + counted.refused.reshape(kept.shape)
+    def add(self, counted: Ledger, whole: Reals) -> None:
+        self.refused = self.refused + counted.refused.reshape(whole.shape)
         self.dropped = self.dropped + counted.dropped
-        self.kept = np.minimum(self.kept, kept)
+        self.whole = np.minimum(self.whole, whole)
 
 
 def nothing_given_up(slots: tuple[int, ...], patterns: int) -> GivenUp:
@@ -39,15 +39,16 @@ def nothing_given_up(slots: tuple[int, ...], patterns: int) -> GivenUp:
 def lost_matches(sketch: Sketch, given_up: GivenUp) -> Reals:
     """[pattern] A match is counted once, where it is lost: what was dropped has no descendants that could be dropped.
 
-    Those refused are known by their age; others were dropped when they came to the first age that isn't kept whole.
+    Those refused are known by their age; others were dropped when they came to the first age that isn't kept whole, or,
+    where all are, at any age, because there was no memory for them.
     """
     patterns = sketch.shape.patterns
     if not given_up.dropped.any():
         return np.zeros(patterns)
     everything = np.zeros((sketch.shape.nodes, patterns))
     found = estimate(sketch, CostModel(np.ones(patterns)), everything)
-    partly = given_up.kept < 1.0
-    dropped_at = np.where(partly.any(axis=1), partly.argmax(axis=1), sketch.ages - 1)
+    partly = given_up.whole < 1.0
+    dropped_at = np.where(partly.any(axis=1), partly.argmax(axis=1), sketch.ages // 2)
     lost = np.zeros(patterns)
     _add_lost(
         sketch.class_at, sketch.links, given_up.refused, given_up.dropped, dropped_at, found.worth, found.worth_at, lost

@@ -9,30 +9,39 @@ The kernel returns a status when it needs room and goes on where it was: `progre
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.techniques.bounded_latency.births import (
-    class_by_features,
-    class_of_plain,
     count_birth,
     fill_longer,
     fill_start,
+    is_whole,
     mask_of_new,
     pseudo_random,
 )
 from ostinato.techniques.bounded_latency.outcomes import (
     FAILED,
     FINISHED,
-    classify_made,
-    complete_matches,
     keep,
     lacks_room,
-    obey_guards_of,
+)
+from ostinato.techniques.bounded_latency.progress import (
+    CONDITION_AT,
+    CURSOR,
+    FAILURE,
+    FRESH,
+    FRESH_AT,
+    FROM_HEAD,
+    JOIN_AT,
+    LEFT_BY_SWEEP,
+    MOST_LIVE,
+    NEW_ROW,
+    NEXT_ROW,
+    SINCE_SWEEP,
+    STEP,
+    WORK_LEFT,
 )
 from ostinato.techniques.bounded_latency.store import (
     CLASS,
@@ -54,26 +63,16 @@ from ostinato.techniques.bounded_latency.upkeep import sweep
 from ostinato.techniques.bounded_latency.visits import (
     TOO_OLD,
     age_at,
-    checks_hold,
     edges_hold,
     gap_allows,
     limit_from,
-    nothing_asked,
     obey,
     position_of,
     shares_pattern,
-    step_checks_hold,
 )
 
-# Places in `progress`.
-NEXT_ROW, CONDITION_AT, STEP, FRESH_AT, JOIN_AT, CURSOR, FRESH, SINCE_SWEEP, LEFT_BY_SWEEP, FAILURE = range(10)
-PROGRESS = 10
-NEW_ROW = -1
-"""In CONDITION_AT: nothing of the next row was done yet."""
-FROM_HEAD = -2
-"""In CURSOR: the list is walked from its head."""
 ROOT = 0
-# Put in by `build_matcher`.
+# Put in by `matcher_kernels.build_matcher`.
 step_holds: Any
 obey_guards: Any
 classify_new: Any
@@ -84,7 +83,7 @@ walk: Any
 # --- one step ---------------------------------------------------------------------------------------------------------
 
 
-def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Tries a step with every partial match that the row, or the segment that ends with it, may follow."""
     links, kin, positions = store.links, store.kin, rows.positions
     source, target = plan.steps.source[step], plan.steps.target[step]
@@ -139,6 +138,8 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
             if not starts:
                 ledger.visits[slot] += 1
                 ledger.checks[of_class] += asked
+                if is_whole(pm, source, store.masks, plan.nodes.patterns):
+                    ledger.whole_visits[of_class] += 1
         verdict = 1
         if not starts:
             last = links[pm, ROW]
@@ -164,13 +165,16 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
                 fill_longer(new, target, row, pm, segment, links, kin)
             links[new, ORDER] = positions.order[row]
             mask_of_new(new, target, pm, segment, store.masks, plan.nodes.patterns)
+            whole = counting and is_whole(new, target, store.masks, plan.nodes.patterns)
             verdict = obey_guards(new, pm, segment, row, gap_row, step, label, plan, rows.values, store, checks)  # noqa: F821
             if verdict == 1:
                 classify_new(new, target, row, plan, store, buckets, checks, samples, rules)  # noqa: F821
-                if counting and pm >= 0:
-                    count_birth(source, target, links[pm, CLASS], links[new, CLASS], buckets, ledger.births)
+                if whole:
+                    ledger.whole_made[links[new, CLASS]] += 1
+                if counting and pm >= 0 and is_whole(pm, source, store.masks, plan.nodes.patterns):
+                    count_birth(source, target, of_class, links[new, CLASS], buckets, ledger.births)
                 if ends > 0:
-                    verdict = complete(new, pm, segment, row, label, plan, store, ledger, found, checks, counting)  # noqa: F821
+                    verdict = complete(new, pm, segment, row, label, plan, store, ledger, found, checks, counting, whole)  # fmt: skip  # noqa: E501, F821
                 kept = keep(new, target, row, position, at + target, kept_for, plan, store, lists, ledger, rules)
                 if kept and plan.steps.join_at[target] < plan.steps.join_at[target + 1]:
                     store.fresh[progress[FRESH]] = new
@@ -184,6 +188,7 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
         pm = following
     if counting:
         ledger.step_work[plan.steps.number[step]] += work
+        progress[WORK_LEFT] -= work
     progress[CURSOR] = FROM_HEAD if status == FINISHED else pm
     return status
 
@@ -191,7 +196,7 @@ def _walk(row, step, segment, kept_for, plan, rows, store, lists, ledger, bucket
 # --- one row, all rows ------------------------------------------------------------------------------------------------
 
 
-def _advance(until, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress):  # type: ignore[no-untyped-def]  # fmt: skip
+def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress):  # type: ignore[no-untyped-def]  # fmt: skip
     """Rows from `progress[NEXT_ROW]` up to `until`: all steps of each, and of the segments that it completes.
 
     Not made of smaller functions: each that has the loop inside it is compiled for itself, too.
@@ -241,57 +246,11 @@ def _advance(until, kept_for, plan, rows, store, lists, ledger, buckets, found, 
         at = np.int64(NEW_ROW)
         progress[SINCE_SWEEP] += 1
         if progress[SINCE_SWEEP] >= max(rules.sweep_rows, progress[LEFT_BY_SWEEP]):
-            sweep(
-                row, plan.extents.by_place, plan.gaps, rows.positions, store.links, store.kin, lists, store.free,
-                store.counts, ledger.live,
-            )  # fmt: skip
+            sweep(row, kept_for, plan, rows.positions, store, lists, ledger, rules.ages)
             progress[SINCE_SWEEP], progress[LEFT_BY_SWEEP] = 0, store.counts[USED] - store.counts[SPARE]
         row += 1
+        if progress[WORK_LEFT] <= 0 or store.counts[USED] - store.counts[SPARE] > progress[MOST_LIVE]:
+            break
     progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP] = row, at, step
     progress[FRESH_AT], progress[JOIN_AT] = fresh, join
     return status
-
-
-# --- the kernels ------------------------------------------------------------------------------------------------------
-
-
-class Asked(NamedTuple):
-    """The functions that ask run conditions, or those that know there are none."""
-
-    step_holds: Callable[..., Any]
-    guard_holds: Callable[..., Any]
-    end_holds: Callable[..., Any]
-    class_of_new: Callable[..., Any]
-
-
-NOTHING_ASKED = Asked(nothing_asked, nothing_asked, nothing_asked, class_of_plain)
-RUN_ASKED = Asked(step_checks_hold, checks_hold, checks_hold, class_by_features)
-
-
-def build_matcher(name: str, asked: Asked, compiled: Callable[[Any], Any] = inline_kernel) -> Any:
-    """The loop with these functions compiled into it; kept on disk under a name that must be unique."""
-    classify_new = compiled(_with_globals(classify_made, class_of_new=asked.class_of_new))
-    complete = compiled(_with_globals(complete_matches, end_holds=asked.end_holds))
-    obey_guards = compiled(_with_globals(obey_guards_of, guard_holds=asked.guard_holds))
-    walk = compiled(
-        _with_globals(
-            _walk,
-            step_holds=asked.step_holds,
-            obey_guards=obey_guards,
-            classify_new=classify_new,
-            complete=complete,
-        )
-    )
-    advance = _with_globals(_advance, walk=walk)
-    advance.__name__ = advance.__qualname__ = name
-    return borrowing_kernel(advance) if compiled is inline_kernel else advance
-
-
-def _with_globals(function: Callable[..., Any], **values: Any) -> FunctionType:
-    # A closure would be the plain way, but numba doesn't find closures over kernels in its cache again.
-    return FunctionType(function.__code__, {**function.__globals__, **values}, function.__name__)
-
-
-advance_plain = build_matcher("advance_plain", NOTHING_ASKED)
-"""For plans without run conditions and features."""
-advance_checked = build_matcher("advance_checked", RUN_ASKED)

@@ -100,7 +100,7 @@ class MatcherState:
 # --- out of a run -----------------------------------------------------------------------------------------------------
 
 _KIN, _LINKS = (PARENT, SEGMENT, NODE, FIRST, PLACE), (ROW, LENGTH, TAG)
-_KEPT_PARENT, _KEPT_SEGMENT, _KEPT_NODE, _KEPT_FIRST, _KEPT_PLACE, _KEPT_ROW, _KEPT_LENGTH, _KEPT_TAG = range(8)
+_KEPT_PARENT, _KEPT_SEGMENT, _KEPT_NODE, _KEPT_FIRST, _KEPT_PLACE, _KEPT_ROW = range(6)
 _OF_ROWS = (_KEPT_FIRST, _KEPT_ROW)
 _OF_PARTIAL_MATCHES = (_KEPT_PARENT, _KEPT_SEGMENT)
 

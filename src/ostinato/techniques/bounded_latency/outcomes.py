@@ -1,7 +1,7 @@
 """What a step makes: guards, class, the matches that it completes, and whether it is kept.
 
-`class_of_new`, `end_holds` and `guard_holds` are put in by `match_kernel.build_matcher`: they ask the run conditions,
-where a plan has any.
+`class_of_new`, `end_holds` and `guard_holds` are put in by `matcher_kernels.build_matcher`: they ask the run
+conditions, where a plan has any.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SWEEP_ROWS = 1024
 """After so many rows, or as many as there were partial matches after the last time, those that are over are looked for
 everywhere: a sequence in which nothing happens any more mustn't keep its own for ever."""
 
-# Put in by `build_matcher`.
+# Put in by `matcher_kernels.build_matcher`.
 class_of_new: Any
 end_holds: Any
 guard_holds: Any
@@ -67,7 +67,7 @@ def lacks_room(pm, segment, ends, links, copied, found, store):  # type: ignore[
     return FINISHED
 
 
-def complete_matches(new, pm, segment, row, label, plan, store, ledger, found, checks, counting):  # type: ignore[no-untyped-def]
+def complete_matches(new, pm, segment, row, label, plan, store, ledger, found, checks, counting, whole):  # type: ignore[no-untyped-def]
     """Writes the matches that end with what was made. 1, or an error."""
     node = store.kin[new, NODE]
     for end in range(plan.ends.at[node], plan.ends.at[node + 1]):
@@ -81,6 +81,8 @@ def complete_matches(new, pm, segment, row, label, plan, store, ledger, found, c
             write_match(pattern, pm, segment, row, label, plan.nodes.label, store.links, store.kin, store.rows, found)
             if counting:
                 ledger.completed[store.links[new, CLASS], pattern] += 1
+            if whole:
+                ledger.whole_ended[store.links[new, CLASS], pattern] += 1
     return 1
 
 

@@ -8,6 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.sharing.bounds import Bounds
+from ostinato.techniques.bounded_latency.latency import CALIBRATION_EVENTS, CALIBRATION_WINDOWS
+
 Reals = NDArray[np.float64]
 MOST_PERIODS = 512
 """Of which the report keeps account; beyond, neighbours are put together."""
@@ -31,11 +34,11 @@ class PatternReport:
     calibrated_events: int | None
     """For a bound given as a ratio: how many events ran without a bound first; None for others."""
     latency_p50_ns: float | None
-    """None, like the others, where no chunk has ended."""
+    """None, like the others, where no chunk has ended. Of chunks under the bound, as soon as it is calibrated."""
     latency_p95_ns: float | None
     latency_p99_ns: float | None
     within_bound: float
-    """The share of events in chunks that kept the bound; 1 without one."""
+    """The share of events in chunks that kept the latency bound; 1 without one."""
     overhead: float
     """Time spent on deciding, by the time spent on matching."""
 
@@ -64,21 +67,32 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Report:
+    """What one engine gave up in one call, and how it kept to what its patterns have to keep to together."""
+
     patterns: tuple[PatternReport, ...]
     periods: tuple[Period, ...] = ()
     policy: str = "sharp"
     is_estimated: bool = True
     """Whether losses can be estimated under the policy."""
+    bounds: Bounds | None = None
+    """The engine's part of what was allowed."""
+    memory_bytes: int | None = None
+    """Of partial matches: the most that was measured when something was decided; None without a bound on it."""
+    spent_ns: int = 0
+    """On matching and deciding."""
 
     def table(self) -> pa.Table:
-        """A row for each pattern."""
-        names = PatternReport.__dataclass_fields__
-        return pa.table(
-            {
-                name: pa.array([getattr(row, name) for row in self.patterns], _TYPES.get(name, pa.float64()))
-                for name in names
-            }
-        )
+        """A row for each pattern. What holds for the engine is the same in all of them, and not to be added up."""
+        together = {
+            "memory_bytes": self.memory_bytes,
+            "memory_bound_bytes": None if self.bounds is None else self.bounds.memory_bytes,
+            "spent_ns": self.spent_ns,
+            "batch_budget_ns": None if self.bounds is None else self.bounds.batch_budget_ns,
+            "selection_ratio": None if self.bounds is None else self.bounds.selection_ratio,
+        }
+        columns = {name: [getattr(row, name) for row in self.patterns] for name in PatternReport.__dataclass_fields__}
+        columns |= {name: [value] * len(self.patterns) for name, value in together.items()}
+        return pa.table({name: pa.array(values, _TYPES.get(name, pa.float64())) for name, values in columns.items()})
 
     def by_period(self) -> pa.Table:
         """A row for each pattern and period."""
@@ -101,8 +115,40 @@ class Report:
         )
 
     def __str__(self) -> str:
-        lines = [_line(row) for row in self.patterns]
-        return "\n".join([f"shedding: {self.policy}", *lines])
+        lines = [_line(row, self._latency_words(row)) for row in self.patterns]
+        return "\n".join([f"shedding: {self.policy}", *lines, *self._bounds_together()])
+
+    def _latency_words(self, row: PatternReport) -> str:
+        """The bound on a pattern's latency, and how it was kept."""
+        if row.bound_ns is not None:
+            kept = f"kept for {row.within_bound:.1%} of the events"
+            if row.calibrated_events is None:
+                return f"bound {_time(row.bound_ns)} an event, {kept}"
+            calibrated = f"calibrated on {row.calibrated_events:,} events without one"
+            return f"bound {_time(row.bound_ns)} an event ({calibrated}), {kept} since"
+        if row.calibrated_events is not None:
+            least = f"at least {CALIBRATION_EVENTS:,} events and {CALIBRATION_WINDOWS:g} windows"
+            return f"its bound isn't known yet, it is measured on {least}"
+        return "" if self._bounds_together() else "no latency bound"
+
+    def _bounds_together(self) -> list[str]:
+        """A line for each bound that all patterns keep together."""
+        if self.bounds is None:
+            return []
+        lines = []
+        allowed = self.bounds.memory_bytes
+        if allowed is not None:
+            used = "not measured: no chunk has ended"
+            if self.memory_bytes is not None:
+                used = f"at most {self.memory_bytes:,} when deciding{_missed(self.memory_bytes, allowed)}"
+            lines.append(f"memory: {allowed:,} bytes allowed; {used}")
+        budget = self.bounds.batch_budget_ns
+        if budget is not None:
+            lines.append(f"budget: {_time(budget)}; {_time(self.spent_ns)} spent{_missed(self.spent_ns, budget)}")
+        ratio = self.bounds.selection_ratio
+        if ratio is not None:
+            lines.append(f"selection: {ratio:.4g} of the partial matches are kept, whatever they cost")
+        return lines
 
 
 _TYPES = {
@@ -111,6 +157,7 @@ _TYPES = {
     "matches": pa.int64(),
     "dropped": pa.int64(),
     "calibrated_events": pa.int64(),
+    **dict.fromkeys(("memory_bytes", "memory_bound_bytes", "spent_ns", "batch_budget_ns"), pa.int64()),
 }
 
 
@@ -119,27 +166,36 @@ def recall(matches: float, lost: float) -> float:
 
 
 def with_period(periods: tuple[Period, ...], period: Period) -> tuple[Period, ...]:
-    grown = (*periods, period)
-    if len(grown) <= MOST_PERIODS:
-        return grown
-    return tuple(a.joined(b) for a, b in zip(grown[::2], grown[1::2], strict=False)) + grown[len(grown) // 2 * 2 :]
+    return at_most((*periods, period), MOST_PERIODS)
 
 
-def _line(row: PatternReport) -> str:
-    bound = "no latency bound" if row.bound_ns is None else f"bound {_time(row.bound_ns)} an event"
-    if row.calibrated_events is not None:
-        bound += f" (calibrated on {row.calibrated_events:,} events without one)"
-    kept = f", kept for {row.within_bound:.1%} of the events" if row.bound_ns is not None else ""
+def at_most(periods: tuple[Period, ...], count: int) -> tuple[Period, ...]:
+    """So many periods of the same events: neighbours are put together."""
+    while len(periods) > count:
+        pairs = zip(periods[::2], periods[1::2], strict=False)
+        periods = tuple(a.joined(b) for a, b in pairs) + periods[len(periods) // 2 * 2 :]
+    return periods
+
+
+def _line(row: PatternReport, bound: str) -> str:
     given_up = "an unknown number given up with events that were left out"
     if row.lost_estimate is not None and row.recall_estimate is not None:
         given_up = f"about {row.lost_estimate:,.0f} given up (recall about {row.recall_estimate:.1%})"
     latency = ""
     if row.latency_p50_ns is not None and row.latency_p99_ns is not None:
-        latency = f"; latency {_time(row.latency_p50_ns)} median, {_time(row.latency_p99_ns)} at 99 %"
-    return (
-        f"{row.query}: {row.matches:,} matches, {given_up}, {row.dropped:,} partial matches dropped; {bound}{kept}"
-        f"{latency}; deciding took {row.overhead:.1%}"
-    )
+        latency = f"latency {_time(row.latency_p50_ns)} median, {_time(row.latency_p99_ns)} at 99 %"
+    found = f"{row.query}: {row.matches:,} matches, {given_up}, {row.dropped:,} partial matches dropped"
+    return "; ".join(filter(None, (found, bound, latency, f"deciding took {_beside(row.overhead)}")))
+
+
+def _beside(overhead: float) -> str:
+    if overhead < 1:
+        return f"{overhead:.1%} of the time of matching"
+    return f"{overhead:,.1f} times as long as matching"
+
+
+def _missed(used: float, allowed: float) -> str:
+    return f", {used / allowed - 1:,.0%} too much" if used > allowed else ""
 
 
 def _time(nanoseconds: float) -> str:
@@ -156,4 +212,4 @@ def unbounded_report(names: tuple[str, ...], events: int, matches: tuple[int, ..
         PatternReport(name, events, count, 0, 0.0, 1.0, None, None, each, each, each, 1.0, 0.0)
         for name, count in zip(names, matches, strict=True)
     ]
-    return Report(tuple(rows), policy="none")
+    return Report(tuple(rows), policy="none", spent_ns=spent_ns)

@@ -57,6 +57,8 @@ class Selection:
     cut: Reals
     kept: Reals
     """[class, age] the share that is kept for some pattern."""
+    whole: Reals
+    """[class, age] the share that is kept for all patterns."""
     orders: Orders
 
 
@@ -71,8 +73,12 @@ def select(
     for limit in limits:
         cut = np.where(limit.patterns, np.maximum(cut, cut_of(bucket, limit)), cut)
     cut = np.where(before >= 0, np.maximum(before + moved * (cut - before), before - MOST_LOWERED), cut)
-    orders, kept = _orders(sketch, bucket, node_cut(shape, cut), explore)
-    return Selection(cut, kept, orders)
+    masks = np.full((2, bucket.size, -(-shape.patterns // 64)), -1, np.int64)
+    slots = KeptSlots(masks, *(np.empty(bucket.shape) for _ in range(3)))
+    keep_above(bucket, node_cut(shape, cut), sketch.class_at, sketch.links, explore, slots)
+    # Tags below a slot's threshold keep what is kept in part, the others only what is kept whole.
+    orders = Orders(masks.view(np.uint64), (slots.drawn * TAG_RANGE).astype(np.uint64).reshape(-1))
+    return Selection(cut, slots.kept, slots.whole, orders)
 
 
 def to_explore(limits: list[Limit]) -> float:
@@ -85,6 +91,11 @@ def bucket_of(quality: Reals) -> NDArray[np.int64]:
     octave = np.log2(np.clip(quality, 2.0**_LOWEST_OCTAVE, 2.0**-_LOWEST_OCTAVE))
     bucket: NDArray[np.int64] = np.minimum((octave - _LOWEST_OCTAVE) * _PER_OCTAVE, BUCKETS - 1).astype(np.int64)
     return bucket
+
+
+def ranks(found: Estimates | None, slots: int) -> NDArray[np.int64]:
+    """[slot] by which partial matches are ordered; all alike where nobody has worked that out."""
+    return np.zeros(slots, np.int64) if found is None else bucket_of(found.quality).ravel()
 
 
 def price_of(cut: Reals) -> Reals:
@@ -112,14 +123,6 @@ def node_cut(shape: PlanShape, cut: Reals) -> Reals:
     found = np.full((shape.nodes, shape.patterns), KEEP_ALL)
     np.maximum.at(found, shape.step_source, np.where(shape.step_patterns, by_step[:, None], KEEP_ALL))
     return found
-
-
-def _orders(sketch: Sketch, bucket: NDArray[np.int64], cut: Reals, explore: float) -> tuple[Orders, Reals]:
-    """Tags below a slot's threshold keep what is kept in part, the others only what is kept whole."""
-    masks = np.full((2, bucket.size, -(-sketch.shape.patterns // 64)), -1, np.int64)
-    slots = KeptSlots(masks, np.empty(bucket.shape), np.empty(bucket.shape))
-    keep_above(bucket, cut, sketch.class_at, sketch.links, explore, slots)
-    return Orders(masks.view(np.uint64), (slots.drawn * TAG_RANGE).astype(np.uint64).reshape(-1)), slots.kept
 
 
 def bits_of(held: Bools, columns: NDArray[np.int64], words: int) -> NDArray[np.uint64]:

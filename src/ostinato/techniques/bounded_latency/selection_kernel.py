@@ -21,6 +21,8 @@ class KeptSlots(NamedTuple):
     """[class, age] the share of tags that belong to the first masks."""
     kept: Reals
     """[class, age] the share that is kept for some pattern."""
+    whole: Reals
+    """[class, age] the share that is kept for all patterns."""
 
 
 @borrowing_kernel
@@ -33,7 +35,7 @@ def keep_above(bucket, cut, class_at, links, explore, slots):  # type: ignore[no
             is_cut |= cut[node, links.column[at]] >= 0
         for of_class in range(class_at[node], class_at[node + 1]):
             for age in range(bucket.shape[1]):
-                slots.drawn[of_class, age] = slots.kept[of_class, age] = 1.0
+                slots.drawn[of_class, age] = slots.kept[of_class, age] = slots.whole[of_class, age] = 1.0
                 if is_cut:
                     _keep_slot(
                         of_class, age, bucket[of_class, age], cut[node], first, end, links.column, explore, slots
@@ -42,18 +44,19 @@ def keep_above(bucket, cut, class_at, links, explore, slots):  # type: ignore[no
 
 @inline_kernel
 def _keep_slot(of_class, age, bucket, cut, first, end, column, explore, slots):  # type: ignore[no-untyped-def]
-    most, part, any_less = 0.0, 0.0, False
+    most, least, part, any_less = 0.0, 1.0, 0.0, False
     slot = of_class * slots.kept.shape[1] + age
     for at in range(first, end):
         pattern = column[at]
         share = _share(bucket, cut[pattern])
-        most = max(most, share)
+        most, least = max(most, share), min(least, share)
         if share < 1.0:
             any_less, part = True, max(part, share)
             slots.masks[1, slot, pattern >> 6] &= ~(np.int64(1) << (pattern & 63))
     if any_less:
         slots.drawn[of_class, age] = max(part, explore)
     slots.kept[of_class, age] = max(most, explore)
+    slots.whole[of_class, age] = least if part > explore else max(least, explore)
     if part > explore:
         # Where some pattern is kept in part, one that is dropped outright isn't kept with it.
         for at in range(first, end):

@@ -25,6 +25,20 @@ ENOUGH_FIRST = 16.0
 """First events that must have come before the window is measured."""
 
 
+WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
+SAME_WINDOW = 1.1
+"""By how much, at most, a window is taken to have changed from one lesson to the next where its length is a guess."""
+
+
+def next_window(before: float, found: float | None, rows: int, is_guess: bool) -> float:
+    """The window in rows, after a lesson of so many; None: nothing was found."""
+    if found is None:
+        return before
+    if is_guess:
+        found = min(max(found, before / SAME_WINDOW), before * SAME_WINDOW)
+    return before + min(1.0, rows / before) * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - before)
+
+
 def living(made: Reals) -> Reals:
     """[class, age at making] -> [class, age]: those that live through the age. Half of those made in it count."""
     return np.cumsum(made, axis=1) - 0.5 * made
@@ -47,9 +61,11 @@ class Sketch:
     """[node]"""
     step_work: Reals = field(init=False)
     kept: Reals = field(init=False)
-    """[class, age] which share the orders kept, on average."""
+    """[class, age] which share the orders kept for some pattern, on average."""
+    whole: Reals = field(init=False)
+    """[class, age] and for all patterns."""
     chain_visits: Reals = field(init=False)
-    """[class]"""
+    """[class] visits to whole ones: chains are learnt from those."""
     cells: Reals = field(init=False)
     """All chains, one behind the other."""
     chain_at: dict[tuple[int, int], int] = field(init=False)
@@ -62,9 +78,9 @@ class Sketch:
     node_of: NDArray[np.int64] = field(init=False)
     """[class]"""
     ended: Reals = field(init=False)
-    """[class, pattern] matches of which such a partial match was the last."""
+    """[class, pattern] matches of which such a partial match was the last, out of whole ones."""
     made: Reals = field(init=False)
-    """[class] partial matches made; fades as chains do."""
+    """[class] partial matches made whole; fades as chains do."""
     pace: Reals = field(init=False)
     """[node] visits that a partial match gets in one age."""
 
@@ -73,7 +89,7 @@ class Sketch:
         self.attempts, self.created, self.visits = (np.zeros((classes, self.ages)) for _ in range(3))
         self.checks = np.zeros(self.shape.nodes)
         self.step_work = np.zeros(len(self.shape.step_source))
-        self.kept = np.ones((classes, self.ages))
+        self.kept, self.whole = np.ones((classes, self.ages)), np.ones((classes, self.ages))
         self.pace = np.ones(self.shape.nodes)
         self.chain_visits, self.made = np.zeros(classes), np.zeros(classes)
         self.ended = np.zeros((classes, self.shape.patterns))
@@ -105,8 +121,9 @@ class Sketch:
         """Sums over the classes of each node. Every node has at least one class."""
         return np.add.reduceat(of_classes, self.class_at[:-1], axis=0)
 
-    def observe(self, counted: Ledger, rows: int, kept: Reals, fade: float, slow_fade: float) -> None:
-        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept."""
+    def observe(self, counted: Ledger, rows: int, kept: Reals, whole: Reals, fade: float, slow_fade: float) -> None:
+        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept for some pattern,
+        and `whole` for all of them."""
         slots = self.attempts.shape
         created, visits = counted.created.reshape(slots), counted.visits.reshape(slots)
         self.rows = self.rows * fade + rows
@@ -116,9 +133,10 @@ class Sketch:
         self.checks = self.checks * fade + self.by_node(counted.checks.astype(np.float64))
         self.step_work = self.step_work * fade + counted.step_work
         self.kept = self.kept * fade + kept * (1 - fade)
-        self.ended = self.ended * slow_fade + counted.completed
-        self.made = self.made * slow_fade + created.sum(axis=1)
-        self.chain_visits = self.chain_visits * slow_fade + visits.sum(axis=1)
+        self.whole = self.whole * fade + whole * (1 - fade)
+        self.ended = self.ended * slow_fade + counted.whole_ended
+        self.made = self.made * slow_fade + counted.whole_made
+        self.chain_visits = self.chain_visits * slow_fade + counted.whole_visits
         self.cells = self.cells * slow_fade + counted.births
         self._observe_pace()
 
@@ -141,7 +159,7 @@ class Sketch:
 
     def _observe_pace(self) -> None:
         """From slots that were kept whole up to their age: of others we don't know how many were there to visit."""
-        steady = np.minimum.accumulate(self.kept, axis=1) > STEADY
+        steady = np.minimum.accumulate(self.whole, axis=1) > STEADY
         visited = self.by_node((self.visits * steady).sum(axis=1))
         present = self.by_node((living(self.created) * steady).sum(axis=1))
         usual = (float(visited.sum()) + ENOUGH) / (float(present.sum()) + ENOUGH)

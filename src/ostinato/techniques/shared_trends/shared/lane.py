@@ -15,6 +15,7 @@ from ostinato.techniques.shared_trends.numbers.calls import (
     woven,
 )
 from ostinato.techniques.shared_trends.shared.logs import WORD, catch_up, take_extreme
+from ostinato.techniques.shared_trends.shared.places import cell_widths, lane_starts
 from ostinato.techniques.shared_trends.shared.sections import (
     ACTION_CONSTANT,
     ACTION_ESOURCE_CELL,
@@ -37,18 +38,13 @@ from ostinato.techniques.shared_trends.shared.sections import (
     HAS_ROWS,
     INT_ROWS,
     KEY_ROWS,
-    LANE_EXTREME,
     LANE_HAS,
     LANE_KEY,
     LANE_POSITION,
     LANE_POSITION_FROM,
-    LANE_REAL_ROW,
     LANE_ROW,
     LOOP_LOG,
-    QUERY_EXTREMES,
     QUERY_LOOP_FROM,
-    QUERY_REALS,
-    QUERY_SLOTS,
     SNAPSHOTS,
     TARGET_ADD_CELL,
     TARGET_ADD_FROM,
@@ -86,13 +82,9 @@ def _has_room(plan, logs, lanes, table, query, lane):  # type: ignore[no-untyped
 
 @woven
 def _catch_up_all(plan, logs, log_sums, lanes, table, real, query, lane, spare, counters):  # type: ignore[no-untyped-def]
-    width, reals, ewidth = (
-        1 + plan[plan[QUERY_SLOTS] + query],
-        plan[plan[QUERY_REALS] + query],
-        1 + plan[plan[QUERY_EXTREMES] + query],
-    )
-    places = (lanes[lanes[LANE_ROW] + lane], width, lanes[lanes[LANE_REAL_ROW] + lane], reals)
-    extreme_base = lanes[lanes[LANE_EXTREME] + lane]
+    width, reals, ewidth = cell_widths(plan, query)
+    base, real_base, extreme_base = lane_starts(lanes, lane)
+    places = (base, width, real_base, reals)
     first = plan[plan[QUERY_LOOP_FROM] + query]
     for loop in range(first, plan[plan[QUERY_LOOP_FROM] + query + 1]):
         position = lanes[lanes[LANE_POSITION_FROM] + lane] + loop - first
@@ -124,16 +116,8 @@ def is_possible(plan, move, lanes, extreme_base, ewidth):  # type: ignore[no-unt
 @called_kernel
 def move_at_once(plan, lanes, table, real, rows, doubles, row, move, query, lane):  # type: ignore[no-untyped-def]
     """The move's sum is added to every cell that gets it, where none of them is one that it reads."""
-    width, reals, ewidth = (
-        1 + plan[plan[QUERY_SLOTS] + query],
-        plan[plan[QUERY_REALS] + query],
-        1 + plan[plan[QUERY_EXTREMES] + query],
-    )
-    base, real_base, extreme_base = (
-        lanes[lanes[LANE_ROW] + lane],
-        lanes[lanes[LANE_REAL_ROW] + lane],
-        lanes[lanes[LANE_EXTREME] + lane],
-    )
+    width, reals, ewidth = cell_widths(plan, query)
+    base, real_base, extreme_base = lane_starts(lanes, lane)
     target = plan[plan[ACTION_TARGET] + move]
     constant = plan[plan[ACTION_CONSTANT] + move]
     for place in range(plan[plan[TARGET_ADD_FROM] + target], plan[plan[TARGET_ADD_FROM] + target + 1]):

@@ -19,6 +19,7 @@ from ostinato.techniques.shared_trends.numbers.calls import (
 )
 from ostinato.techniques.shared_trends.shared.lane import is_possible, moved_extreme
 from ostinato.techniques.shared_trends.shared.logs import WORD, add_keeps, add_times_sum, take_extreme, take_extremes
+from ostinato.techniques.shared_trends.shared.places import cell_widths, lane_starts
 from ostinato.techniques.shared_trends.shared.sections import (
     ACTION_CONSTANT,
     ACTION_ESOURCE_CELL,
@@ -56,8 +57,6 @@ from ostinato.techniques.shared_trends.shared.sections import (
     LANE_KEY,
     LANE_POSITION,
     LANE_POSITION_FROM,
-    LANE_REAL_ROW,
-    LANE_ROW,
     LOG_EXTREME_FROM,
     LOG_EXTREME_STREAM,
     LOG_INT_FROM,
@@ -85,8 +84,6 @@ from ostinato.techniques.shared_trends.shared.sections import (
     PLACE_ROW,
     QUERY_EXTREMES,
     QUERY_LOOP_FROM,
-    QUERY_REALS,
-    QUERY_SLOTS,
     QUERY_TARGET_FROM,
     SYMBOL_ACTION,
     SYMBOL_ACTION_FROM,
@@ -103,16 +100,8 @@ from ostinato.techniques.shared_trends.shared.sections import (
 @woven
 def _move_aside(plan, lanes, table, real, rows, doubles, row, move, query, lane):  # type: ignore[no-untyped-def]
     """The move's sum is added to what its target gets at this time."""
-    width, reals, ewidth = (
-        1 + plan[plan[QUERY_SLOTS] + query],
-        plan[plan[QUERY_REALS] + query],
-        1 + plan[plan[QUERY_EXTREMES] + query],
-    )
-    base, real_base, extreme_base = (
-        lanes[lanes[LANE_ROW] + lane],
-        lanes[lanes[LANE_REAL_ROW] + lane],
-        lanes[lanes[LANE_EXTREME] + lane],
-    )
+    width, reals, ewidth = cell_widths(plan, query)
+    base, real_base, extreme_base = lane_starts(lanes, lane)
     slot = plan[plan[ACTION_TARGET] + move] - plan[plan[QUERY_TARGET_FROM] + query]
     into, rinto, einto = lanes[ASIDE_ROWS] + slot * width, lanes[ASIDE_REALS] + slot * reals, slot * ewidth
     count = lanes[ASIDE_COUNT]
@@ -157,16 +146,8 @@ def _move_aside(plan, lanes, table, real, rows, doubles, row, move, query, lane)
 @woven
 def _commit(plan, lanes, table, real, query, lane):  # type: ignore[no-untyped-def]
     """Each target's sum goes to the cells that get it."""
-    width, reals, ewidth = (
-        1 + plan[plan[QUERY_SLOTS] + query],
-        plan[plan[QUERY_REALS] + query],
-        1 + plan[plan[QUERY_EXTREMES] + query],
-    )
-    base, real_base, extreme_base = (
-        lanes[lanes[LANE_ROW] + lane],
-        lanes[lanes[LANE_REAL_ROW] + lane],
-        lanes[lanes[LANE_EXTREME] + lane],
-    )
+    width, reals, ewidth = cell_widths(plan, query)
+    base, real_base, extreme_base = lane_starts(lanes, lane)
     first = plan[plan[QUERY_TARGET_FROM] + query]
     for target in range(first, plan[plan[QUERY_TARGET_FROM] + query + 1]):
         slot = target - first
@@ -196,16 +177,8 @@ def _commit(plan, lanes, table, real, query, lane):  # type: ignore[no-untyped-d
 @woven
 def _reset(plan, lanes, table, real, query, lane, reset, feeding):  # type: ignore[no-untyped-def]
     """An event under NOT: what the guard holds can't go on any more. Those that feed loops come after their events."""
-    width, reals, ewidth = (
-        1 + plan[plan[QUERY_SLOTS] + query],
-        plan[plan[QUERY_REALS] + query],
-        1 + plan[plan[QUERY_EXTREMES] + query],
-    )
-    base, real_base, extreme_base = (
-        lanes[lanes[LANE_ROW] + lane],
-        lanes[lanes[LANE_REAL_ROW] + lane],
-        lanes[lanes[LANE_EXTREME] + lane],
-    )
+    width, reals, ewidth = cell_widths(plan, query)
+    base, real_base, extreme_base = lane_starts(lanes, lane)
     first, last = plan[plan[ACTION_RESET_FEED_FROM] + reset], plan[plan[ACTION_RESET_FEED_FROM] + reset + 1]
     if (last > first) != feeding:
         return
@@ -277,16 +250,8 @@ def _enters(symbols, symbol, log):  # type: ignore[no-untyped-def]
 @woven
 def _loop_now(plan, lanes, table, real, symbols, rows, doubles, span, loop, query, lane):  # type: ignore[no-untyped-def]
     """A loop takes the events of this time, those within the lane's window."""
-    width, reals, ewidth = (
-        1 + plan[plan[QUERY_SLOTS] + query],
-        plan[plan[QUERY_REALS] + query],
-        1 + plan[plan[QUERY_EXTREMES] + query],
-    )
-    base, real_base, extreme_base = (
-        lanes[lanes[LANE_ROW] + lane],
-        lanes[lanes[LANE_REAL_ROW] + lane],
-        lanes[lanes[LANE_EXTREME] + lane],
-    )
+    width, reals, ewidth = cell_widths(plan, query)
+    base, real_base, extreme_base = lane_starts(lanes, lane)
     first, last, low_place, high_place = span
     log = plan[plan[LOOP_LOG] + loop]
     events = np.int64(0)

@@ -7,6 +7,7 @@ import numpy as np
 from ostinato.kernel_cache import called_kernel
 from ostinato.techniques.shared_trends.numbers.calls import add, add_small, set_small, set_zero, subtract, woven
 from ostinato.techniques.shared_trends.shared.lane import ready
+from ostinato.techniques.shared_trends.shared.places import cell_widths, lane_starts
 from ostinato.techniques.shared_trends.shared.sections import (
     DONE,
     ENTRY_ENTRIES,
@@ -37,17 +38,14 @@ from ostinato.techniques.shared_trends.shared.sections import (
     QUERY_ERESULT_CELL,
     QUERY_ERESULT_FROM,
     QUERY_EXTENT,
-    QUERY_EXTREMES,
     QUERY_FIRST_LANE,
     QUERY_LOOP_FROM,
     QUERY_ONE_CELL,
     QUERY_ONE_FROM,
-    QUERY_REALS,
     QUERY_RESULT_CELL,
     QUERY_RESULT_CONSTANT,
     QUERY_RESULT_FROM,
     QUERY_RESULT_SIGN,
-    QUERY_SLOTS,
     RESULT_EXTREME,
     RESULT_EXTREME_ROOM,
     RESULT_EXTREMES,
@@ -73,7 +71,7 @@ from ostinato.techniques.shared_trends.shared.times import take_time
 @called_kernel
 def open_lane(plan, logs, lanes, table, real, query, lane):  # type: ignore[no-untyped-def]
     """A window begins: no trends yet, START holds one empty one."""
-    width, ewidth = 1 + plan[plan[QUERY_SLOTS] + query], 1 + plan[plan[QUERY_EXTREMES] + query]
+    width, _, ewidth = cell_widths(plan, query)
     for row in range(lanes[lanes[LANE_ROW] + lane], lanes[lanes[LANE_ROW] + lane + 1]):
         set_zero(table, row)
     for row in range(lanes[lanes[LANE_REAL_ROW] + lane], lanes[lanes[LANE_REAL_ROW] + lane + 1]):
@@ -99,16 +97,8 @@ def open_lane(plan, logs, lanes, table, real, query, lane):  # type: ignore[no-u
 @called_kernel
 def _close_lane(plan, logs, log_sums, lanes, table, real, results, progress, query, lane, start, counters):  # type: ignore[no-untyped-def]
     """The window's result, if it has any trend."""
-    width, reals, ewidth = (
-        1 + plan[plan[QUERY_SLOTS] + query],
-        plan[plan[QUERY_REALS] + query],
-        1 + plan[plan[QUERY_EXTREMES] + query],
-    )
-    base, real_base, extreme_base = (
-        lanes[lanes[LANE_ROW] + lane],
-        lanes[lanes[LANE_REAL_ROW] + lane],
-        lanes[lanes[LANE_EXTREME] + lane],
-    )
+    width, reals, ewidth = cell_widths(plan, query)
+    base, real_base, extreme_base = lane_starts(lanes, lane)
     number, row = progress[RESULTS], progress[RESULT_ROWS]
     rrow, erow = progress[RESULT_REALS], progress[RESULT_EXTREMES]
     if number == results[RESULT_ROOM] or lanes[RESULT_TABLE] + row + width > table.limbs.shape[0]:

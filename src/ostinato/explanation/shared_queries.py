@@ -1,0 +1,47 @@
+"""TypedEventsPlan -> which RETURN MATCHES queries the shared matcher runs together, on a batch or on a stream.
+
+On a stream partial matches are carried on from one micro-batch to the next, and only the shared matcher does that. So
+it runs what has a bound, and what is decided by the last event of a match; queries that wait for the end of a window
+are in an operator of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ostinato.matching.event_program import BoundKind
+from ostinato.planning.bounded_plan import bounded_programs
+from ostinato.planning.event_types import TypedEventsPlan
+from ostinato.planning.shared_matches import SharedMatches, shared_matches
+from ostinato.sharing.bounds import Bounds
+from ostinato.sharing.merged_plan import merge
+
+WAITS = "on a stream its matches leave when their window is over, those of others with their last event"
+
+
+def shared_queries(
+    typed: TypedEventsPlan, names: Sequence[str], sharing: str, bounds: Bounds | None, *, on_stream: bool = False
+) -> SharedMatches:
+    """`bounds` has an entry for each query; None: nothing is bounded. Raises as `shared_matches` does."""
+    if not on_stream:
+        return shared_matches(typed, names, sharing, bounds)
+    programs = bounded_programs(typed, names).programs
+    carried = frozenset(i for i in programs if _is_carried(typed, i) or (bounds is not None and bounds.bounded[i]))
+    found = shared_matches(typed, names, sharing, bounds, carried=carried)
+    groups, waiting = [], []
+    for group in found.groups:
+        together = tuple(i for i in group.queries if i in carried)
+        if together in ((), group.queries):
+            groups.append(group)
+        else:
+            merged = merge([programs[i] for i in together], separate=sharing == "never")
+            groups.append(replace(group, queries=together, merged=merged))
+            waiting += [i for i in group.queries if i not in carried]
+    return SharedMatches(tuple(groups), {**found.declined, **dict.fromkeys(waiting, WAITS)})
+
+
+def _is_carried(typed: TypedEventsPlan, query: int) -> bool:
+    """Whether a match is known when its last event is."""
+    plan = typed.plan.queries[query]
+    return plan.returns_matches and plan.programs[0].extent.kind is BoundKind.SPAN

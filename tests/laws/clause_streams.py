@@ -1,0 +1,81 @@
+"""Clauses of one stream fed by hand, without Spark: rows and watermarks in, the rows of every clause out."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.matching.event_matches import MatchLimits
+from ostinato.matching.search import NO_TIME
+from ostinato.planning.clause_inputs import share_inputs
+from ostinato.planning.typed_clauses import TypedClauses, type_clauses
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.local_clauses import LocalClauses
+from ostinato.runtimes.local_query import as_local_query
+from ostinato.runtimes.task.bounded_clauses import ClausesTask
+from ostinato.runtimes.task.clause_stream import ClauseStep, ClauseStreamWorker
+from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.techniques.bounded_latency.report import Report
+
+
+def names_of(texts: Sequence[str]) -> list[str]:
+    return [f"q{number}" for number in range(1, len(texts) + 1)]
+
+
+def typed_for_stream(local: LocalClauses, names: Sequence[str], bounded: bool = False) -> TypedClauses:
+    """The clauses as a stream would have them, all that can be shared together."""
+    shared = share_inputs([plan.plan for plan in local.plans])
+    plans = [plan.typed for plan in local.plans]
+    return type_clauses(shared, plans, names, (bounded,) * len(plans), "always", on_stream=True)
+
+
+class ClauseStream:
+    """The state goes through bytes at every step: what isn't in them is lost."""
+
+    def __init__(self, texts: Sequence[str], schema: pa.Schema, request: BoundRequest = UNBOUNDED) -> None:
+        self.queries = [as_local_query(text) for text in texts]
+        names = names_of(texts)
+        self.local = LocalClauses(self.queries, names, schema, Settings(), sharing="always")
+        typed = typed_for_stream(self.local, names, not request.is_empty)
+        task = ClausesTask(typed, tuple(names), request, MatchLimits())
+        conditions = [(f"bit{number}", 0) for number in range(len(self.local.row_conditions))]
+        self.worker = ClauseStreamWorker(pickle.loads(pickle.dumps(task)), conditions)
+        self.state = EMPTY
+        self.steps: list[ClauseStep] = []
+        self.given: list[list[pa.Table]] = [[] for _ in texts]
+
+    def step(self, table: pa.Table | None, watermark_us: int, *, finished: bool = False) -> None:
+        """`table` arrives, and the watermark comes to `watermark_us`."""
+        state = BucketState(bytes(self.state.header), tuple(self.state.open_rows), tuple(self.state.waiting))
+        arrived = None if table is None else self._shipped(table)
+        step = self.worker.advance(state, arrived, watermark_us, finished=finished)
+        self.state = step.state
+        self.steps.append(step)
+        for query, plan, rows, given in zip(
+            self.queries, self.local.plans, step.results.rows, self.given, strict=False
+        ):
+            given.append(query.select(plan.measured(rows), Settings()))
+
+    def feed(self, steps: Sequence[tuple[pa.Table, int]]) -> None:
+        """Each with its watermark, and then the end."""
+        for rows, watermark_us in steps:
+            self.step(rows, watermark_us)
+        self.step(None, NO_TIME, finished=True)
+
+    @property
+    def reports(self) -> list[Report]:
+        return [report for step in self.steps for report in step.results.reports]
+
+    @property
+    def late_rows(self) -> int:
+        return sum(step.counts.late_rows for step in self.steps)
+
+    def _shipped(self, table: pa.Table) -> pa.Table:
+        """The columns that a Spark plan would ship, and the row conditions as bits of columns."""
+        batch = self.local._batch(table)
+        bits = {f"bit{number}": pa.array(mask.astype(np.int64)) for number, mask in enumerate(batch.row_masks)}
+        return pa.table({**batch.arrays, **bits})

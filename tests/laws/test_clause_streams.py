@@ -1,0 +1,197 @@
+"""Clauses matched together on a stream: what the steps give plus what the end gives equals the batch, bounds or not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from tests.laws.clause_streams import ClauseStream, names_of, typed_for_stream
+from tests.laws.clause_workloads import any_clauses, gapped_clauses, long_tables
+from tests.laws.comparison import rows_of
+from tests.laws.strategies import Draw, tables
+from tests.laws.test_stream_equals_batch import Plan, on_time, plans
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.predicates.types import Settings
+from ostinato.runtimes.bounded_options import BoundRequest, Shedding
+from ostinato.runtimes.local_clauses import LocalClauses
+from ostinato.runtimes.local_query import as_local_query
+from ostinato.sharing.clock import VirtualClock
+
+_ORDERS = ("t, id", "t, id DESC", "t", "t, s DESC NULLS LAST", "t NULLS LAST, x")
+
+
+@st.composite
+def streamed_workloads(draw: Draw) -> list[str]:
+    """Clauses over one key and one order, which begins with the time."""
+    texts = draw(st.lists(st.one_of(gapped_clauses(), gapped_clauses(), any_clauses()), min_size=1, max_size=4))
+    key, order = draw(st.sampled_from(["", "PARTITION BY k", "PARTITION BY k, g"])), draw(st.sampled_from(_ORDERS))
+    return [f"{key} ORDER BY {order} {_without_head(text)}" for text in texts]
+
+
+def _without_head(text: str) -> str:
+    """What stands behind PARTITION BY and ORDER BY."""
+    found = re.search(r"\b(MEASURES|ONE ROW PER|ALL ROWS PER|ALL MATCHES|PATTERN)\b", text)
+    assert found is not None
+    return text[found.start() :]
+
+
+def shareable(texts: list[str], schema: pa.Schema) -> list[str]:
+    """Those that a stream takes together."""
+    try:
+        local = LocalClauses([as_local_query(text) for text in texts], names_of(texts), schema, Settings())
+        alone = typed_for_stream(local, names_of(texts)).alone
+    except QueryError:  # the clauses are drawn for all engines; not every one means something
+        assume(False)
+        raise
+    event(f"{len(alone)} of {len(texts)} alone")
+    return [text for number, text in enumerate(texts) if number not in alone]
+
+
+def in_batch(texts: list[str], table: pa.Table) -> list[pa.Table] | None:
+    """What a batch of the same rows gives; None where it fails."""
+    asked = [as_local_query(text) for text in texts]
+    try:
+        return list(LocalClauses(asked, names_of(texts), table.schema, Settings(), sharing="always").run(table).tables)
+    except MatchError:
+        return None
+
+
+def counted(found: list[pa.Table]) -> Counter[tuple[str, ...]]:
+    """Rows as a multiset; NaN isn't equal to itself, its text is."""
+    return Counter(tuple(map(repr, row)) for table in found for row in rows_of(table))
+
+
+def check(texts: list[str], table: pa.Table, plan: Plan) -> None:
+    texts = shareable(texts, table.schema)
+    assume(texts)
+    steps = plan.steps(table)
+    taken = on_time(steps)
+    expected = in_batch(texts, taken)
+    stream = ClauseStream(texts, table.schema)
+    if expected is None:
+        with pytest.raises(MatchError):
+            stream.feed(steps)
+        return
+    stream.feed(steps)
+    event(f"matches: {any(one.num_rows for one in expected)}")
+    assert stream.late_rows == table.num_rows - taken.num_rows
+    for text, one, given_rows in zip(texts, expected, stream.given, strict=True):
+        assert counted(given_rows) == counted([one]), f"{text}\n{table.to_pylist()}\n{plan}"
+
+
+@given(streamed_workloads(), long_tables(), plans())
+def test_workloads(texts: list[str], table: pa.Table, plan: Plan) -> None:
+    check(texts, table, plan)
+
+
+def with_null_keys(table: pa.Table) -> pa.Table:
+    """Every third row without its key, and every fourth with the values of the one before: rows that nothing tells
+    apart but `id`."""
+    rows = table.to_pylist()
+    for at, row in enumerate(rows):
+        if at % 4 == 3:
+            row.update({name: value for name, value in rows[at - 1].items() if name != "id"})
+        row["k"] = None if row["id"] % 3 == 0 else row["k"]
+    return pa.Table.from_pylist(rows, schema=table.schema)
+
+
+@given(streamed_workloads(), long_tables().map(with_null_keys), plans())
+def test_null_keys_and_ties(texts: list[str], table: pa.Table, plan: Plan) -> None:
+    check(texts, table, plan)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(streamed_workloads(), st.one_of(long_tables(), tables(most_rows=14)), plans(8))
+def test_workloads_deeply(texts: list[str], table: pa.Table, plan: Plan) -> None:
+    check(texts, table, plan)
+
+
+# --- under a bound ----------------------------------------------------------------------------------------------------
+
+_HEAD = "PARTITION BY k ORDER BY ts MEASURES FIRST(n) AS a, B.n AS b, LAST(n) AS z ALL MATCHES"
+
+
+def _crowded(pattern: str, length: str, second: str) -> str:
+    define = ", ".join(f"{name} AS kind = '{name}'" for name in "ACDE" if name in pattern)
+    between = ", Y AS kind <> 'C'" if "Y" in pattern else ""
+    return f"{_HEAD} PATTERN ({pattern}) {length} DEFINE {define}, B AS kind = 'B' AND {second}{between}"
+
+
+CROWDED = [
+    _crowded("A X* B Y* D", "WITHIN INTERVAL '60' SECOND", "B.x > A.x"),
+    _crowded("A X* B Y* E", "MAXLENGTH 60", "x > PREV(x, 2)"),
+    _crowded("A X* B X* D X* E", "WITHIN INTERVAL '30' SECOND", "B.x > A.x"),
+    _crowded("A X* (B X*)+ C", "MAXLENGTH 15", "B.x > LAST(A.x)"),
+]
+
+
+def crowd(seed: int, count: int = 1_200) -> pa.Table:
+    """A row a second or two at once, of three keys."""
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "k": rng.integers(0, 3, count),
+            "n": np.arange(count),
+            "ts": pa.array(np.sort(rng.integers(0, count, count)) * 1_000_000, pa.timestamp("us", "UTC")),
+            "kind": pa.array(rng.choice(list("ABCDE"), count)),
+            "x": rng.normal(size=count),
+        }
+    )
+
+
+def cut(table: pa.Table, edges: Sequence[int]) -> list[tuple[pa.Table, int]]:
+    """Rows up to each edge, from the last to the first, and a watermark some seconds behind."""
+    steps = []
+    for first, end in zip([0, *edges], [*edges, table.num_rows], strict=True):
+        piece = table.slice(first, end - first)
+        latest = table["ts"][end - 1].value if end else 0
+        steps.append((piece.take(np.arange(piece.num_rows)[::-1]), latest - 3_000_000))
+    return steps
+
+
+def shed(table: pa.Table, edges: Sequence[int], request: BoundRequest) -> tuple[list[Counter[tuple[str, ...]]], int]:
+    """The rows of each clause, and how many partial matches were dropped."""
+    stream = ClauseStream(CROWDED, table.schema, request)
+    stream.feed(cut(table, edges))
+    assert stream.late_rows == 0
+    dropped = sum(pattern.dropped for report in stream.reports for pattern in report.patterns)
+    return [counted(given_rows) for given_rows in stream.given], dropped
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(0, 1_200), max_size=6).map(sorted),
+    st.sampled_from(get_args(Shedding)),
+    st.sampled_from([{"latency_bound": "20 ns"}, {"latency_bound": 0.2}, {"selection_ratio": 0.3}]),
+)
+def test_a_bound_leaves_out_the_same_however_the_rows_are_cut(
+    seed: int, edges: list[int], shedding: Shedding, bound: dict[str, object]
+) -> None:
+    table = crowd(seed)
+    request = BoundRequest(**bound, shedding=shedding, clock=VirtualClock())  # type: ignore[arg-type]
+    whole, dropped = shed(table, [], request)
+    assert shed(table, edges, request) == (whole, dropped)
+    exact = in_batch(CROWDED, table)
+    assert exact is not None
+    event(f"left out: {dropped > 0}")
+    for every, some in zip(exact, whole, strict=True):
+        assert some <= counted([every])
+
+
+def test_a_bound_leaves_something_out() -> None:
+    table = crowd(7)
+    found, dropped = shed(table, [300, 600], BoundRequest(latency_bound="20 ns", clock=VirtualClock()))
+    exact = in_batch(CROWDED, table)
+    assert exact is not None
+    assert dropped > 0
+    assert 0 < sum(map(Counter.total, found)) < sum(one.num_rows for one in exact)

@@ -1,0 +1,107 @@
+"""What a report says: of each pattern, of bounds that all keep together, period by period."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ostinato.sharing.bounds import Bounds, read_bounds
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, at_most
+
+ROW = PatternReport(
+    query="q",
+    events=1_000,
+    matches=90,
+    dropped=7,
+    lost_estimate=10.0,
+    recall_estimate=0.9,
+    bound_ns=150.0,
+    calibrated_events=None,
+    latency_p50_ns=100.0,
+    latency_p95_ns=120.0,
+    latency_p99_ns=130.0,
+    within_bound=0.75,
+    overhead=0.04,
+)
+
+
+def lines(row: PatternReport, bounds: Bounds | None = None, **measured: int) -> list[str]:
+    return str(Report((row,), bounds=bounds, **measured)).split("\n")  # type: ignore[arg-type]
+
+
+def bounds(**asked: object) -> Bounds:
+    return read_bounds(["q"], **asked)  # type: ignore[arg-type]
+
+
+def test_a_line_for_each_pattern() -> None:
+    assert lines(ROW) == [
+        "shedding: sharp",
+        "q: 90 matches, about 10 given up (recall about 90.0%), 7 partial matches dropped; bound 150 ns an event, "
+        "kept for 75.0% of the events; latency 100 ns median, 130 ns at 99 %; "
+        "deciding took 4.0% of the time of matching",
+    ]
+
+
+def test_deciding_may_take_longer_than_matching() -> None:
+    assert lines(replace(ROW, overhead=6.455))[1].endswith("deciding took 6.5 times as long as matching")
+
+
+def test_a_ratio_says_what_it_was_measured_on_and_since_when_it_is_kept() -> None:
+    told = lines(replace(ROW, calibrated_events=3_598))[1]
+    assert "bound 150 ns an event (calibrated on 3,598 events without one), kept for 75.0% of the events since" in told
+
+
+def test_a_ratio_that_was_not_measured_yet_is_not_no_bound() -> None:
+    told = lines(replace(ROW, bound_ns=None, calibrated_events=0))[1]
+    assert "its bound isn't known yet, it is measured on at least 4,096 events and 4 windows" in told
+    assert "no latency bound" not in told
+
+
+def test_no_bound_is_said_where_there_is_none_at_all() -> None:
+    free = replace(ROW, bound_ns=None)
+    assert "; no latency bound; " in lines(free)[1]
+    assert "no latency bound" not in lines(free, bounds(memory_bound="1 MB"))[1]
+
+
+def test_memory_used_and_allowed() -> None:
+    allowed = bounds(memory_bound="2 KB")
+    assert lines(ROW, allowed, memory_bytes=1_500)[2:] == ["memory: 2,000 bytes allowed; at most 1,500 when deciding"]
+    assert lines(ROW, allowed, memory_bytes=3_000)[2:] == [
+        "memory: 2,000 bytes allowed; at most 3,000 when deciding, 50% too much"
+    ]
+    assert lines(ROW, allowed)[2:] == ["memory: 2,000 bytes allowed; not measured: no chunk has ended"]
+
+
+def test_time_spent_and_budget() -> None:
+    allowed = bounds(batch_budget="2 ms")
+    assert lines(ROW, allowed, spent_ns=1_900_000)[2:] == ["budget: 2 ms; 1.9 ms spent"]
+    assert lines(ROW, allowed, spent_ns=5_000_000)[2:] == ["budget: 2 ms; 5 ms spent, 150% too much"]
+
+
+def test_the_share_that_is_kept() -> None:
+    assert lines(ROW, bounds(selection_ratio=0.2))[2:] == [
+        "selection: 0.2 of the partial matches are kept, whatever they cost"
+    ]
+
+
+def test_the_table_has_what_the_engine_kept_to_in_every_row() -> None:
+    allowed = bounds(memory_bound=2_000, batch_budget="2 ms", selection_ratio=0.2)
+    table = Report((ROW, ROW), bounds=allowed, memory_bytes=1_500, spent_ns=1_900_000).table()
+    columns = ("memory_bytes", "memory_bound_bytes", "spent_ns", "batch_budget_ns", "selection_ratio")
+    assert (
+        table.select(columns).to_pylist()
+        == [dict(zip(columns, (1_500, 2_000, 1_900_000, 2_000_000, 0.2), strict=True))] * 2
+    )
+    free = Report((ROW,)).table()
+    assert free.schema == table.schema
+    assert [free[name][0].as_py() for name in columns] == [None, None, 0, None, None]
+
+
+def test_periods_are_put_together_until_there_are_few_enough() -> None:
+    periods = tuple(Period(10 * at, 10, (1,), (0.5,), (2,)) for at in range(11))
+    few = at_most(periods, 4)
+    assert [(one.first_event, one.events, one.dropped, one.matches) for one in few] == [
+        (0, 40, (4,), (8,)),
+        (40, 40, (4,), (8,)),
+        (80, 30, (3,), (6,)),
+    ]
+    assert at_most(periods, 11) == periods
