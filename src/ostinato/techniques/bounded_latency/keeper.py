@@ -153,8 +153,9 @@ class Keeper:
             aim(self.control, latency, self.meter.bound_ns)
         moved = 1.0 - 0.5 ** (rows / memory) if self.rows_seen else 1.0
         self.total_ns += moved * (spent_ns / rows - self.total_ns)
-        queue_ns = self.shed_input.waiting_ns + spent_ns - rows * self.least_bound
-        self.shed_input.waiting_ns = max(0.0, queue_ns)
+        if self.policy.queued:
+            queue_ns = self.shed_input.waiting_ns + spent_ns - rows * self.least_bound
+            self.shed_input.waiting_ns = max(0.0, queue_ns)
         self.rows_seen += rows
         self.tariff.observe(self.chunk.work, spent_ns - self.chunk.calling_ns, TARIFF_FADE)
         self._calibrate(latency, rows)
