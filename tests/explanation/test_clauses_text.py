@@ -1,4 +1,4 @@
-"""What is said of the clauses of a workload on a stream: who runs together, and why others don't."""
+"""What is said of the clauses of a workload: who runs together, and why others don't."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import ostinato as ost
 from ostinato.explanation.asked import read_question
 from ostinato.explanation.clauses_text import together_text
 from ostinato.explanation.understood import understand
+from ostinato.planning.bounded_clauses import Sharing
 
 HEAD = "ORDER BY ts MEASURES FIRST(x) AS a ALL MATCHES PATTERN"
 CLAUSES = {
@@ -17,12 +18,12 @@ CLAUSES = {
 }
 
 
-def told(*, streaming: bool) -> str:
+def told(clauses: dict[str, str] = CLAUSES, *, streaming: bool, sharing: Sharing = "dynamic") -> str:
     """Of a DataFrame nothing is asked but its columns, and whether it is a stream."""
     df = SimpleNamespace(
         columns=["ts", "x"], dtypes=[("ts", "timestamp"), ("x", "double")], schema=None, isStreaming=streaming
     )
-    asked = ost.Workload(CLAUSES)
+    asked = ost.Workload(clauses, sharing=sharing)
     understood = {name: understand(read_question(query.clause, df)[0]) for name, query in asked.clauses.items()}
     return together_text(asked, understood, df)
 
@@ -41,5 +42,22 @@ def test_on_a_stream() -> None:
 
 
 def test_on_a_batch() -> None:
-    assert "shared matcher   two, three, last:" in told(streaming=False)
-    assert "stream" not in told(streaming=False)
+    assert told(streaming=False).splitlines() == [
+        "How the clauses run together",
+        "----------------------------",
+        "shared matcher   two, three, last: one state for equal sub-patterns; where a section below names an",
+        "                 engine, that is the one the clause would have by itself",
+        "                 each by itself, with that engine, in a batch where sharing fails or holds more than 196,608"
+        " partial matches",
+    ]
+
+
+def test_where_a_clause_has_nothing_in_common_or_an_end() -> None:
+    within = {name: text.replace("DEFINE", "WITHIN INTERVAL '9' SECOND DEFINE") for name, text in CLAUSES.items()}
+    down = f"{HEAD} (A X* B) WITHIN INTERVAL '9' SECOND DEFINE A AS x < 0"
+    lines = told(within | {"down": down}, streaming=False).splitlines()
+    assert lines[-2:] == [
+        "                 each by itself, with that engine, in a batch where sharing fails",
+        "by itself        down: no other query has a state in common with it",
+    ]
+    assert "each by itself" not in told(CLAUSES, streaming=False, sharing="always")

@@ -12,6 +12,7 @@ from ostinato.language.render import render_expression
 from ostinato.matching.event_program import BoundKind, Extent
 from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_clauses
 from ostinato.planning.plan import make_plan
+from ostinato.planning.shared_matches import MOST_HELD_A_QUERY, NOTHING_IN_COMMON
 from ostinato.planning.typed import Limits, TypedPlan
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.local import LocalPlan
@@ -166,15 +167,50 @@ def test_what_can_t_be_shed_runs_alone_or_is_refused_by_name(text: str, why: str
 
 def test_without_a_bound_a_clause_may_be_better_off_alone() -> None:
     fixed, close = clause("A B C", "B AS x > A.x"), clause("A (B | C) D", "B AS x > A.x, D AS COUNT(*) < 9")
-    texts = (Q5, fixed, close, clause("A X* B+ C", "B AS x > A.x"))
+    texts = (Q5, fixed, close, clause("A X* B+ C", "B AS x > A.x"), Q5)
     plan = planned(*texts, sharing="dynamic")
     assert plan.alone == {
         1: "a pattern of fixed length is matched by shifting columns",
         2: "every row of a match follows the one before it, so partial matches are few",
         3: "a loop goes row by row: the search forgets its rows, the shared matcher would keep them all",
     }
-    assert planned(*texts, sharing="never").alone == dict.fromkeys(range(4), "sharing is off")
+    assert planned(*texts, sharing="never").alone == dict.fromkeys(range(5), "sharing is off")
     assert planned(*texts).alone == {}
+
+
+def together(plan: ClausesPlan) -> list[list[int]]:
+    return [[one.clause for one in stream.clauses] for stream in plan.streams]
+
+
+ENDS_ALIKE = clause("F X* G", "F AS kind = 'F', G AS kind = 'G'")
+
+
+def test_without_a_bound_clauses_are_matched_together_that_have_a_state_in_common() -> None:
+    plan = planned(ENDS_ALIKE, Q5, Q6, Q6.replace("ORDER BY ts, n", "ORDER BY n"), sharing="dynamic")
+    assert together(plan) == [[1, 2]]
+    assert plan.alone == {0: NOTHING_IN_COMMON, 3: NOTHING_IN_COMMON}
+    kept = plan.streams[0]
+    assert [render_expression(test.row) for test in kept.tests if test.row is not None][0] == "(`kind` = 'A')"
+    assert [one.program.stream for one in kept.clauses] == [0, 0]
+
+
+def test_a_clause_that_has_nothing_in_common_is_matched_together_where_there_is_a_bound_or_a_stream() -> None:
+    plans, names = [typed(ENDS_ALIKE), typed(Q6)], ["q1", "q2"]
+    assert together(plan_clauses(plans, names, [False, False])) == []
+    bounded = plan_clauses(plans, names, [False, True])
+    on_stream = plan_clauses(plans, names, [False, False], on_stream=True)
+    assert together(bounded) == together(on_stream) == [[0, 1]]
+    assert not bounded.streams[0].by_choice and not on_stream.streams[0].by_choice
+
+
+def test_only_clauses_that_end_nowhere_have_a_most_that_they_hold_and_only_by_choice() -> None:
+    within = Q6.replace("DEFINE", "WITHIN INTERVAL '9' SECOND DEFINE")
+    assert [stream.most_held for stream in planned(Q6, Q6, Q6, sharing="dynamic").streams] == [3 * MOST_HELD_A_QUERY]
+    assert [stream.most_held for stream in planned(Q6, Q6, within, within, sharing="dynamic").streams] == [
+        4 * MOST_HELD_A_QUERY
+    ]
+    for plan, by_choice in ((planned(within, within, sharing="dynamic"), True), (planned(Q6, Q6), False)):
+        assert [(stream.most_held, stream.by_choice) for stream in plan.streams] == [(None, by_choice)]
 
 
 # --- on a stream ------------------------------------------------------------------------------------------------------

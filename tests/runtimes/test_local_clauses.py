@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pytest
 
 import ostinato as ost
+import ostinato.planning.bounded_clauses as planning
 from ostinato.errors import MatchError, QueryError
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.local_clauses import ClauseTables, LocalClauses
 from ostinato.runtimes.local_query import as_local_query
+from ostinato.runtimes.task.bounded_clauses import StreamMatcher
+from ostinato.runtimes.task.worker import Worker
 from ostinato.runtimes.task.workload_layout import Role
 
 CALLS = pa.table(
@@ -123,9 +128,99 @@ def test_what_a_bound_can_t_be_kept_for_is_refused() -> None:
 
 def test_too_many_matches_are_an_error_in_the_words_of_clauses() -> None:
     with pytest.raises(MatchError, match="TOO_MANY_MATCHES") as caught:
-        run(ABD, limits=MatchLimits(most_matches=2))
+        run(ABD, limits=MatchLimits(most_matches=2), sharing="always")
     assert "DEFINE" in str(caught.value)
     assert "WHERE" not in str(caught.value)
+
+
+# --- shared by choice -------------------------------------------------------------------------------------------------
+
+
+RARE = pa.table({"n": range(90), "kind": list("AB" * 42 + "BBBDAA"), "x": [*range(84), *[0] * 6]})
+"""The matcher makes all A B; the search knows that few are followed by a D."""
+
+
+def rare(*, b: str = "TRUE", d: str = "TRUE", within: str = "") -> str:
+    return f"""ORDER BY n MEASURES A.n AS a, B.n AS b, D.n AS d ALL MATCHES PATTERN (A X* B Y* D) {within}
+        DEFINE A AS kind = 'A', B AS kind = 'B' AND {b}, D AS kind = 'D' AND {d}"""
+
+
+class Ways:
+    """Counts who is asked for the rows of clauses."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[str] = []
+        for kind, method, way in ((StreamMatcher, "advance", "together"), (Worker, "run", "alone")):
+            monkeypatch.setattr(kind, method, self._counting(getattr(kind, method), way))
+
+    def _counting(self, method: Callable[..., object], way: str) -> Callable[..., object]:
+        def counted(*args: object, **options: object) -> object:
+            self.asked.append(way)
+            return method(*args, **options)
+
+        return counted
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> Ways:
+    return Ways(monkeypatch)
+
+
+def test_clauses_with_a_state_in_common_are_matched_together(ways: Ways) -> None:
+    run(rare(), rare(), AB, table=RARE.append_column("who", pa.array([1] * 90)))
+    assert ways.asked == ["alone", "together"]
+
+
+def test_a_state_that_grows_large_is_given_up_for_each_by_itself(ways: Ways, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = run(rare(), rare(), table=RARE, sharing="never").tables
+    assert exact[0].num_rows > 900
+    ways.asked.clear()
+    monkeypatch.setattr(planning, "MOST_HELD_A_QUERY", 300)
+    assert run(rare(), rare(), table=RARE).tables == exact
+    assert ways.asked == ["together", "alone", "alone"]
+    ways.asked.clear()
+    within = rare(within="MAXLENGTH 90")
+    assert run(within, within, table=RARE).tables == exact
+    assert ways.asked == ["together"]
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "code"),
+    [
+        (rare(), MatchLimits(max_partial_matches=900), "TOO_MANY_PARTIAL_MATCHES"),
+        (rare(), MatchLimits(most_matches=1_000), "TOO_MANY_MATCHES"),
+        (rare(b="9 / (B.x - A.x - 1) < 100", d="x > 9"), MatchLimits(), "DIVIDE_BY_ZERO"),
+    ],
+)
+def test_sharing_by_choice_never_fails_where_each_alone_would_not(text: str, limits: MatchLimits, code: str) -> None:
+    """Limits are met sooner by all clauses together, and conditions are asked of rows that lead to no match."""
+    with pytest.raises(MatchError, match=code):
+        run(text, text, table=RARE, limits=limits, sharing="always")
+    exact = run(text, text, table=RARE, limits=limits, sharing="never").tables
+    assert run(text, text, table=RARE, limits=limits).tables == exact
+
+
+def test_sharing_by_choice_never_fails_where_all_together_would_not(
+    ways: Ways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search makes more from one row than the matcher holds: it looks at every row of a gap."""
+    text, limits = rare(b="B.x > A.x"), MatchLimits(max_partial_matches=1_500)
+    with pytest.raises(MatchError, match="TOO_MANY_PARTIAL_MATCHES"):
+        run(text, text, table=RARE, limits=limits, sharing="never")
+    shared = run(text, text, table=RARE, limits=limits, sharing="always").tables
+    ways.asked.clear()
+    monkeypatch.setattr(planning, "MOST_HELD_A_QUERY", 300)
+    assert run(text, text, table=RARE, limits=limits).tables == shared
+    assert ways.asked == ["together", "alone", "together"]
+
+
+def test_what_fails_both_ways_is_the_error_of_the_clause() -> None:
+    divides = AB.replace("B AS kind = 'B'", "B AS 1 / (B.x - A.x) > 0")
+    with pytest.raises(MatchError, match="DIVIDE_BY_ZERO"):
+        run(divides, divides)
+
+
+# --- errors and rows --------------------------------------------------------------------------------------------------
 
 
 def test_a_condition_that_fails_is_the_same_error_together_and_alone() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame
 from tests.spark.streams import Source, pieces, trades
 from tests.spark.test_streaming_restart import Start, batches, in_a_process, wait_until
 
@@ -108,14 +109,21 @@ def test_metrics_of_a_stream(source: Source) -> None:
     assert sum(found["events"].to_pylist()) > 0
 
 
-def test_a_stream_keeps_its_bounds_and_the_error_says_so(source: Source) -> None:
-    source.add(trades(100))
-    source.run(ost.Workload([QUERIES["span"]], buckets=4, **BOUND).run(source.read()).rows)
+def test_a_stream_goes_on_under_another_bound_but_not_by_another_policy(source: Source) -> None:
+    def asked(**options: Any) -> DataFrame:
+        return ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, **options}).run(source.read()).rows
+
+    table = trades(2_000)
+    source.add(table.slice(0, 1_000))
+    tight = source.run(asked()).num_rows
+    source.add(table.slice(1_000))
+    found = source.run(asked(latency_bound="1 s", weights={"q1": 2.0}))
+    exact, before = (ost.Workload([QUERIES["span"]]).run(rows).rows for rows in (table, table.slice(0, 1_000)))
+    assert _events(found) < _events(exact) and tight < before.num_rows
+    assert found.num_rows - tight > 0.95 * (exact.num_rows - before.num_rows)
     source.add(trades(100, seed=8))
-    with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.* a workload's names, sharing, bounds or clock"):
-        source.run(
-            ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, "latency_bound": "9 ns"}).run(source.read()).rows
-        )
+    with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.* a workload's names, sharing, shedding or ratios"):
+        source.run(asked(shedding="random_state"))
 
 
 def test_a_clock_that_its_checkpoint_cannot_keep_is_refused(source: Source) -> None:

@@ -49,7 +49,7 @@ def together_text(asked: AsksWorkload, understood: Mapping[str, Understood], tab
         lines.append(f"{_INDENT}where a section below names an engine, that is the one the clause would have by itself")
     else:
         for stream in plan.streams:
-            lines += _stream_lines(asked, [names[member.clause] for member in stream.clauses], on_stream)
+            lines += _stream_lines(asked, stream, names, on_stream)
         lines += [f"by itself        {names[number]}: {reason}" for number, reason in plan.alone.items()]
         if on_stream and plan.alone:
             lines.append(f"{_INDENT}an operator for each, as ost.match_recognize has it")
@@ -61,12 +61,16 @@ def underlined(title: str, lines: Sequence[str]) -> str:
     return "\n".join([title, "-" * len(title), *lines])
 
 
-def _stream_lines(asked: AsksWorkload, members: list[str], on_stream: bool) -> list[str]:
+def _stream_lines(asked: AsksWorkload, stream: ClauseStream, names: Sequence[str], on_stream: bool) -> list[str]:
+    members = ", ".join(names[member.clause] for member in stream.clauses)
     states = "states of its own for each" if asked.options.sharing == "never" else "one state for equal sub-patterns"
     lines = [
-        f"shared matcher   {', '.join(members)}: {states}; where a section below names an",
+        f"shared matcher   {members}: {states}; where a section below names an",
         f"{_INDENT}engine, that is the one the clause would have by itself",
     ]
+    if stream.by_choice:
+        most = "" if stream.most_held is None else f" or holds more than {stream.most_held:,} partial matches"
+        lines.append(f"{_INDENT}each by itself, with that engine, in a batch where sharing fails{most}")
     if on_stream:
         lines.append(f"{_INDENT}one operator; a match leaves when the watermark has passed its last row")
     return lines

@@ -86,6 +86,12 @@ class BoundRequest:
         plain = {name: _plain(getattr(self, name)) for name in names}
         return {**plain, "clock": _clock_values(self.clock)}
 
+    def state_needs(self, names: Sequence[str]) -> dict[str, Any]:
+        """What the state of a stream of these queries depends on. Amounts of time and memory, weights and the clock may
+        be others when it goes on; a ratio was measured once and stays."""
+        ratios = [] if self.is_empty else [None if b is None else b.ratio for b in self.bounds(names).latency]
+        return {"bounded": not self.is_empty, "ratios": ratios, "shedding": self.shedding, "state": self.state}
+
     @staticmethod
     def from_values(values: Mapping[str, Any]) -> BoundRequest:
         clock = values["clock"]

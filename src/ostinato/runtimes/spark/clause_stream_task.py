@@ -57,7 +57,7 @@ class ClauseStreamDefinition:
         what was learnt under the bounds."""
         asked = [_told(query) for query in self.parsed()]
         apart = self.options.sharing == "never"
-        settings = (asdict(self.settings), self.options.buckets, apart, self.request.to_values())
+        settings = (asdict(self.settings), self.options.buckets, apart, self.request.state_needs(self.names))
         kept = (asked, self.names, self.shipped, *settings)
         return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -61,7 +61,7 @@ class EventStreamDefinition:
             self.queries, self.shipped, asdict(self.settings), self.options.approximate, self.options.buckets,
         )  # fmt: skip
         if self.carried:  # the state has the merged plan's numbers, and what was learnt under the bounds
-            kept = (*kept, self.options.sharing, self.names, self.request.to_values())
+            kept = (*kept, self.options.sharing, self.names, self.request.state_needs(self.names))
         return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
 
     def parsed(self) -> list[EventQuery]:

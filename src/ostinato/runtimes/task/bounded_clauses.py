@@ -1,14 +1,15 @@
 """A workload of clauses + the rows of some whole keys -> the output rows of every clause. Neither Spark nor text here.
 
 Clauses of one stream are matched together by the shared matcher, within their bounds where they have any; from its
-matches on, a clause's rows are made as its own worker makes them. The other clauses run alone, each in its worker.
+matches on, a clause's rows are made as its own worker makes them. The other clauses run alone, each in its worker; so
+do, in the end, those that are matched together by choice and would hold too many partial matches, or fail.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -68,17 +69,38 @@ class ClausesWorker:
 
     def run(self, batch: Batch) -> ClausesFound:
         """`batch.row_masks` are the row conditions of the workload."""
-        rows: dict[int, OutputRows] = {}
+        rows = self._by_themselves(batch, self.typed.alone)
         reports = []
-        for number in self.typed.alone:
-            with speaking_of(self.typed.clauses[number].plan.bound.clause.text):
-                rows[number] = self.workers[number].run(self._own(batch, number))
         conditions = row_conditions(self.typed, batch)
         for stream in self.streams:
+            if stream.typed.stream.by_choice:
+                rows |= self._either_way(stream, batch, conditions)
+                continue
             found = stream.advance(batch, conditions)
             rows |= found.rows
             reports += [found.report] if found.report is not None else []
         return ClausesFound(tuple(rows[number] for number in range(len(self.workers))), tuple(reports))
+
+    def _either_way(self, stream: StreamMatcher, batch: Batch, conditions: dict[Expr, Mask]) -> dict[int, OutputRows]:
+        """Together or each by itself, whichever succeeds: they meet different limits, and ask conditions of different
+        rows."""
+        try:
+            return stream.advance(batch, conditions, cautiously=True).rows
+        except MatchError:
+            pass  # outside, so that what the matcher held is freed
+        try:
+            return self._by_themselves(batch, [clause.clause for clause in stream.typed.stream.clauses])
+        except MatchError as error:
+            if stream.typed.stream.most_held is None or error.code != "TOO_MANY_PARTIAL_MATCHES":
+                raise
+        return stream.advance(batch, conditions).rows
+
+    def _by_themselves(self, batch: Batch, numbers: Iterable[int]) -> dict[int, OutputRows]:
+        rows = {}
+        for number in numbers:
+            with speaking_of(self.typed.clauses[number].plan.bound.clause.text):
+                rows[number] = self.workers[number].run(self._own(batch, number))
+        return rows
 
     def _own(self, batch: Batch, number: int) -> Batch:
         """The batch as one clause alone would have it."""
@@ -128,14 +150,19 @@ class StreamMatcher:
         state: bytes | None = None,
         *,
         finished: bool = True,
+        cautiously: bool = False,
     ) -> StreamFound:
-        """`history` says which rows of the batch came before, `state` is the engine's of then."""
+        """`history` says which rows of the batch came before, `state` is the engine's of then.
+
+        `cautiously`: raises TOO_MANY_PARTIAL_MATCHES as soon as the clauses are better off by themselves.
+        """
         rows = self.reader.read(batch, conditions, history)
         key_at = rows.columns.ordered.key_at
         for worker in self.workers:
             check_longest(worker.task, key_at)
         try:
-            step = self.engine.advance(rows.events, state, finished=finished)
+            engine = self.cautious_engine if cautiously else self.engine
+            step = engine.advance(rows.events, state, finished=finished)
         except MatchError as error:
             raise _in_words_of_clauses(error) from None
         window = Window(rows.columns, ())
@@ -148,6 +175,16 @@ class StreamMatcher:
     @functools.cached_property
     def engine(self) -> BoundedEngine:
         """Nothing of a call stays in it."""
+        return self._engine(self.task.limits)
+
+    @functools.cached_property
+    def cautious_engine(self) -> BoundedEngine:
+        limits, most_held = self.task.limits, self.typed.stream.most_held
+        if most_held is None or most_held >= limits.max_partial_matches:
+            return self.engine
+        return self._engine(replace(limits, max_partial_matches=most_held))
+
+    def _engine(self, limits: MatchLimits) -> BoundedEngine:
         request = self.task.request
         return BoundedEngine(
             self.typed.merged,
@@ -155,7 +192,7 @@ class StreamMatcher:
             self.bounds,
             policy=request.shedding,
             clock=request.new_clock(),
-            limits=self.task.limits,
+            limits=limits,
             materialise=request.state,
         )
 
