@@ -182,20 +182,20 @@ def together(plan: ClausesPlan) -> list[list[int]]:
     return [[one.clause for one in stream.clauses] for stream in plan.streams]
 
 
-ENDS_ALIKE = clause("F X* G", "F AS kind = 'F', G AS kind = 'G'")
+OTHER = clause("F X* G", "F AS kind = 'F', G AS kind = 'G'")
 
 
 def test_without_a_bound_clauses_are_matched_together_that_have_a_state_in_common() -> None:
-    plan = planned(ENDS_ALIKE, Q5, Q6, Q6.replace("ORDER BY ts, n", "ORDER BY n"), sharing="dynamic")
+    plan = planned(OTHER, Q5, Q6, Q6.replace("ORDER BY ts, n", "ORDER BY n"), sharing="dynamic")
     assert together(plan) == [[1, 2]]
     assert plan.alone == {0: NOTHING_IN_COMMON, 3: NOTHING_IN_COMMON}
     kept = plan.streams[0]
-    assert [render_expression(test.row) for test in kept.tests if test.row is not None][0] == "(`kind` = 'A')"
+    assert not any(test.row is not None and "'F'" in render_expression(test.row) for test in kept.tests)
     assert [one.program.stream for one in kept.clauses] == [0, 0]
 
 
 def test_a_clause_that_has_nothing_in_common_is_matched_together_where_there_is_a_bound_or_a_stream() -> None:
-    plans, names = [typed(ENDS_ALIKE), typed(Q6)], ["q1", "q2"]
+    plans, names = [typed(OTHER), typed(Q6)], ["q1", "q2"]
     assert together(plan_clauses(plans, names, [False, False])) == []
     bounded = plan_clauses(plans, names, [False, True])
     on_stream = plan_clauses(plans, names, [False, False], on_stream=True)

@@ -115,3 +115,9 @@ def test_a_cut_falls_by_an_octave_at_most_however_much_room_there_seems_to_be(bu
     strict = BUCKETS - 1.0
     chosen, _ = _selected(shape, budget, before=strict)
     assert chosen.cut[OVERLOADED].tolist() == [strict - MOST_LOWERED] * int(OVERLOADED.sum())
+
+
+def test_a_pattern_that_is_calm_again_keeps_everything_at_once(shape: PlanShape) -> None:
+    chosen, nodes = _selected(shape, budget=0.0, before=BUCKETS - 1.0)
+    assert chosen.cut.tolist()[0] == KEEP_ALL
+    assert _kept_for(chosen, nodes["001+"], tag_is_low=False) == "111"

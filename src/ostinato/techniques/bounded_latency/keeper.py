@@ -33,7 +33,7 @@ from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Policy
 from ostinato.techniques.bounded_latency.population import undropped
-from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, node_cut, price_of, select, to_explore
+from ostinato.techniques.bounded_latency.selection import KEEP_ALL, Selection, choose_best, node_cut, price_of
 from ostinato.techniques.bounded_latency.sketch import WINDOW_GUESS, Sketch, next_window
 from ostinato.techniques.bounded_latency.tariff import EVENT, Tariff
 from ostinato.techniques.bounded_latency.worth import CostModel, Estimates, estimate
@@ -266,7 +266,8 @@ class Keeper:
         if not limits:
             self._keep_all()
         elif policy.shared:
-            self._take_on(select(self.sketch, found, limits, to_explore(limits), self.cut, moved))
+            chosen, self.found = choose_best(self.sketch, model, found, limits, self.cut, moved)
+            self._take_on(chosen)
         else:
             self._take_on(each_by_itself(self.sketch, model, price, limits, self._bounded))
 

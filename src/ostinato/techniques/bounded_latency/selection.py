@@ -19,7 +19,7 @@ from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.selection_kernel import KeptSlots, keep_above
 from ostinato.techniques.bounded_latency.sketch import Sketch
-from ostinato.techniques.bounded_latency.worth import Estimates
+from ostinato.techniques.bounded_latency.worth import CostModel, Estimates, estimate
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -69,16 +69,31 @@ def select(
     is the cut so far, and `moved` how much of the way it goes: what is born behind a node follows only later."""
     shape = sketch.shape
     bucket = bucket_of(found.quality)
-    cut = np.full(shape.patterns, KEEP_ALL)
+    cut, limited = np.full(shape.patterns, KEEP_ALL), np.zeros(shape.patterns, np.bool_)
     for limit in limits:
         cut = np.where(limit.patterns, np.maximum(cut, cut_of(bucket, limit)), cut)
-    cut = np.where(before >= 0, np.maximum(before + moved * (cut - before), before - MOST_LOWERED), cut)
+        limited |= limit.patterns
+    # Not for a pattern that is calm by now: its matches aren't weighed any more, and all that is its own would go.
+    moves = limited & (before >= 0)
+    cut = np.where(moves, np.maximum(before + moved * (cut - before), before - MOST_LOWERED), cut)
     masks = np.full((2, bucket.size, -(-shape.patterns // 64)), -1, np.int64)
     slots = KeptSlots(masks, *(np.empty(bucket.shape) for _ in range(3)))
     keep_above(bucket, node_cut(shape, cut), sketch.class_at, sketch.links, explore, slots)
     # Tags below a slot's threshold keep what is kept in part, the others only what is kept whole.
     orders = Orders(masks.view(np.uint64), (slots.drawn * TAG_RANGE).astype(np.uint64).reshape(-1))
     return Selection(cut, slots.kept, slots.whole, orders)
+
+
+def choose_best(
+    sketch: Sketch, model: CostModel, found: Estimates, limits: list[Limit], before: Reals, moved: float
+) -> tuple[Selection, Estimates]:
+    """Where nothing was dropped so far, good prefixes are blamed for bad children: then once more, without those."""
+    explore = to_explore(limits)
+    chosen = select(sketch, found, limits, explore, before, moved)
+    if (before >= 0).any():
+        return chosen, found
+    found = estimate(sketch, model, price_of(node_cut(sketch.shape, chosen.cut)))
+    return select(sketch, found, limits, explore, before, moved), found
 
 
 def to_explore(limits: list[Limit]) -> float:
