@@ -116,7 +116,9 @@ def plan_clauses(
         by_choice = sharing == "dynamic" and not on_stream and not any(bounded[number] for number in members)
         wanted = members
         if by_choice:
-            wanted = _in_common(_stream(len(streams), members, typed, names))
+            together = _stream(len(streams), members, typed, names)
+            merged = merge([clause.program for clause in together.clauses])
+            wanted = [together.clauses[pattern].clause for pattern in merged.in_common]
             alone.update({number: NOTHING_IN_COMMON for number in members if number not in wanted})
         if wanted:
             streams.append(_stream(len(streams), wanted, typed, names, by_choice=by_choice))
@@ -171,15 +173,6 @@ def _better_alone(plan: MatchPlan, sharing: Sharing) -> str | None:
     if any(way.gap == NOTHING and way.source == way.target for way in ways):
         return "a loop goes row by row: the search forgets its rows, the shared matcher would keep them all"
     return None
-
-
-def _in_common(stream: ClauseStream) -> list[int]:
-    """The clauses that have a state in common with another."""
-    in_common = 0
-    for patterns in merge([clause.program for clause in stream.clauses]).clusters():
-        if patterns.bit_count() > 1:
-            in_common |= patterns
-    return [clause.clause for pattern, clause in enumerate(stream.clauses) if in_common >> pattern & 1]
 
 
 def _direction(key: BoundKey) -> tuple[str, bool, bool]:

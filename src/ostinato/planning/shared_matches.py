@@ -94,11 +94,7 @@ def _bounded(typed: TypedEventsPlan, bounds: Bounds, found: BoundedPrograms) -> 
 def _by_choice(stream: int, able: tuple[int, ...], found: BoundedPrograms) -> SharedGroup:
     """The queries that have a state in common with another."""
     merged = merge([found.programs[i] for i in able])
-    in_common = 0
-    for patterns in merged.clusters():
-        if patterns.bit_count() > 1:
-            in_common |= patterns
-    wanted = tuple(query for pattern, query in enumerate(able) if in_common >> pattern & 1)
+    wanted = tuple(able[pattern] for pattern in merged.in_common)
     if wanted != able:
         merged = merge([found.programs[i] for i in wanted])
     return SharedGroup(stream, wanted, merged, by_choice=True)

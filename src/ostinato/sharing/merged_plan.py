@@ -108,6 +108,15 @@ class MergedPlan:
                 found.setdefault(node.patterns, []).append(number)
         return {bits: tuple(nodes) for bits, nodes in found.items()}
 
+    @property
+    def in_common(self) -> tuple[int, ...]:
+        """The patterns that have a state in common with another."""
+        sharing = 0
+        for patterns in self.clusters():
+            if patterns.bit_count() > 1:
+                sharing |= patterns
+        return tuple(pattern for pattern in range(len(self.names)) if sharing >> pattern & 1)
+
 
 def merge(
     programs: Sequence[PatternProgram], *, offsets: bool = True, guards: bool = True, separate: bool = False
