@@ -239,7 +239,7 @@ def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(comparing.SWEEP_LENGTHS, Scale.SMALL, (2_500, 2_500))
     monkeypatch.setitem(many_patterns.EVENTS, Scale.SMALL, 1_200)
     monkeypatch.setitem(many_patterns.NUMBERS, Scale.SMALL, (2, 5))
-    monkeypatch.setitem(sweeps.WINDOWS, Scale.SMALL, (1,))
+    monkeypatch.setattr(sweeps, "WINDOWS", (1,))
     monkeypatch.setitem(drift.SEEDS, Scale.SMALL, (1,))
     for module, name, few in (
         (answers, "EVENTS", 1_500),
