@@ -105,3 +105,20 @@ class Source:
         """The sum of one of the observed counts over all batches and clauses."""
         observed = (row for batch in self.progress for row in batch.observedMetrics.values())
         return sum(observed_counts(row)[name] for row in observed)
+
+
+def bounded_victim(module: str) -> str:
+    """A program to be killed: the stream of the module's `bounded`, in the folder that it is given."""
+    return f"""
+import sys
+from pathlib import Path
+
+from ostinato.runtimes.spark.session import local_session
+from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from tests.spark.streams import Source
+from tests.spark.{module} import bounded
+
+settings = {{"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}}
+source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
+source.run(bounded(source.read()))
+"""

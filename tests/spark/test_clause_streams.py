@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.streams import Source, pieces, trades
+from tests.spark.streams import Source, bounded_victim, pieces, trades
 from tests.spark.test_bounded_streams import SUMS
 from tests.spark.test_streaming_restart import Start, batches, in_a_process, wait_until
 
@@ -181,21 +181,6 @@ def test_state_without_a_bound_is_warned_of(clock: DataFrame) -> None:
     assert next(one for one in caught if one.category is OstinatoWarning).filename == __file__
 
 
-VICTIM = """
-import sys
-from pathlib import Path
-
-from ostinato.runtimes.spark.session import local_session
-from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
-from tests.spark.streams import Source
-from tests.spark.test_clause_streams import bounded
-
-settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
-source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
-source.run(bounded(source.read()))
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tmp_path_factory: Any) -> None:
@@ -204,7 +189,7 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tm
     undisturbed = Source(tmp_path_factory.mktemp("undisturbed"), source.session).add(*cuts)
     expected = undisturbed.run(bounded(undisturbed.read()))
     source.add(*cuts)
-    victim = in_a_process("-c", VICTIM, str(source.folder))
+    victim = in_a_process("-c", bounded_victim("test_clause_streams"), str(source.folder))
     wait_until(lambda: 2 in batches(source, "offsets"), victim)
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()

@@ -104,7 +104,7 @@ def run(stream: Stream, bounds: Bounds | None = None, cuts: Sequence[int] = (), 
             at = found.offsets
             ran.matches[query].update(tuple(rows[found.rows[at[m] : at[m + 1]]].tolist()) for m in range(found.count))
         kept, state = rows[step.rows_needed], step.state
-        ran.reports.append(step.report)
+        ran.reports.extend([] if step.report is None else [step.report])
     return Ran(ran.matches, ran.reports, step.partial_matches)
 
 

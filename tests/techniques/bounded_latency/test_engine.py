@@ -79,7 +79,7 @@ def test_cuts_change_nothing(stream: Stream, policy: str) -> None:
 def test_without_bounds_nothing_is_given_up(stream: Stream, exact: Ran) -> None:
     ran = run(stream, latency_bound(stream))
     assert ran.matches == exact.matches
-    assert [(p.dropped, p.recall_estimate, p.bound_ns) for p in ran.reports[0].patterns] == [(0, 1.0, None)] * 2
+    assert ran.reports == []
 
 
 def test_a_bound_that_is_never_reached_gives_up_nothing(stream: Stream, exact: Ran) -> None:

@@ -24,18 +24,12 @@ from ostinato.runtimes.spark.clause_tasks import ClauseOutput
 from ostinato.runtimes.spark.event_shuffle import stored_name
 from ostinato.runtimes.spark.event_tasks import QUERY, REPORT
 from ostinato.runtimes.spark.query import SparkQuery
-from ostinato.runtimes.spark.stream_checks import (
-    check_machine,
-    warn_of_unbounded_state,
-    watermark_delay_ms,
-    without_watermark,
-)
+from ostinato.runtimes.spark.stream_checks import check_machine, check_query, warn_of_unbounded_state
 from ostinato.runtimes.spark.stream_definition import describe_shipped, shipped_schema
 from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import WATERMARK
 from ostinato.runtimes.spark.streaming import match_stream, through_buckets
 from ostinato.runtimes.spark.types import spark_type
-from ostinato.runtimes.task.stream_checks import check_streamable
 
 _CALLER = 6
 """Whose line a warning names: that of the one who calls `Workload.run`, so many calls above `stream_parts`."""
@@ -46,7 +40,7 @@ def stream_parts(asked: ClauseWorkload) -> list[ClausePart]:
     check_machine(asked.df.sparkSession)
     plans = asked.plans()
     queries = [SparkQuery(plan, asked.df, asked.limits, asked.settings) for plan in plans]
-    delays = [_watermark_delay_ms(query) for query in queries]
+    delays = [check_query(query) for query in queries]
     typed = [query.typed for query in queries]
     planned = plan_clauses(typed, asked.names, asked.bounded, asked.options.sharing, on_stream=True)
     parts: list[ClausePart] = []
@@ -56,16 +50,6 @@ def stream_parts(asked: ClauseWorkload) -> list[ClausePart]:
             warn_of_unbounded_state(plans[number], stacklevel=_CALLER + 1)
         parts.append(StreamPart(asked, numbers, [plans[number] for number in numbers], delays[numbers[0]]))
     return [*parts, *(_AlonePart(asked, number, queries[number]) for number in planned.alone)]
-
-
-def _watermark_delay_ms(query: SparkQuery) -> int:
-    """Raises where a stream can't answer the clause."""
-    order = query.bound.order_by
-    check_streamable(query.plan, query.arrow(query.column_types[order[0].column], order[0].column) if order else None)
-    delay = watermark_delay_ms(query.df, order[0].column)
-    if delay is None:
-        raise without_watermark(query.df, order[0].column, query.bound.clause.text, order[0].key.span)
-    return delay
 
 
 class StreamPart(TogetherPart):

@@ -8,13 +8,13 @@ import json
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
-from ostinato.errors import MatchError
 from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.clause_parts import ClauseWorkload, common_rows
 from ostinato.runtimes.spark.clause_stream import StreamPart
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
+from ostinato.runtimes.spark.stream_workers import check_same
 
 
 def finished_clauses(definition: ClauseStreamDefinition, buckets: DataFrame) -> DataFrame:
@@ -23,12 +23,7 @@ def finished_clauses(definition: ClauseStreamDefinition, buckets: DataFrame) -> 
     queries, names = tuple(definition.parsed()), definition.names
     asked = ClauseWorkload(queries, names, empty, definition.settings, definition.options, definition.request)
     part = _FinishedPart(asked, buckets)
-    if part.task.fingerprint != definition.fingerprint:
-        raise MatchError(
-            "STATE_OF_OTHER_QUERY",
-            "this version of Ostinato or Spark would keep other columns than the stream did",
-            hint="use the versions of Spark and Ostinato that the stream ran with",
-        )
+    check_same(part.task, definition.fingerprint)
     return part.of_query(0) if len(queries) == 1 else common_rows([part])
 
 

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ostinato.language.render import render_clause, render_expression
-from ostinato.planning.plan import DECIDED
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
 from ostinato.runtimes.spark.clause_tasks import ClauseOutput
-from ostinato.runtimes.spark.stream_workers import ByDefinition
+from ostinato.runtimes.spark.stream_workers import ByDefinition, definition_json, digest, with_decided
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.bounded_clauses import ClausesTask
     from ostinato.runtimes.task.clause_stream import ClauseRows, ClauseStreamWorker
 
-FORMAT = 1
 CLAUSES = "clauses"
 """Tells the definition of clauses that run together from that of one clause."""
 
@@ -47,9 +43,7 @@ class ClauseStreamDefinition:
 
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values |= {"settings": asdict(self.settings), "options": asdict(self.options)}
-        values["request"] = self.request.to_values()
-        return json.dumps({"format": FORMAT, "kind": CLAUSES, **values}, sort_keys=True)
+        return definition_json(CLAUSES, {**values, "request": self.request.to_values()})
 
     @property
     def fingerprint(self) -> str:
@@ -59,7 +53,7 @@ class ClauseStreamDefinition:
         apart = self.options.sharing == "never"
         settings = (asdict(self.settings), self.options.buckets, apart, self.request.state_needs(self.names))
         kept = (asked, self.names, self.shipped, *settings)
-        return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
+        return digest(kept)
 
     def parsed(self) -> list[LocalQuery]:
         """The queries as they were asked."""
@@ -121,11 +115,7 @@ class ClauseStreamTask:
         """Results as they leave."""
         batches = [batch for clause, rows in enumerate(results.rows) for batch in self.given.rows(clause, rows)]
         batches += [batch for report in results.reports for batch in self.given.report(report)]
-        table = pa.Table.from_batches(batches, self.output)
-        place = self.output.get_field_index(DECIDED)
-        field = self.output.field(place)
-        decided = pa.repeat(pa.scalar(max(results.decided_us, 0), pa.int64()), table.num_rows)
-        return table.set_column(place, field, decided.cast(field.type))
+        return with_decided(pa.Table.from_batches(batches, self.output), results.decided_us)
 
 
 @functools.lru_cache(maxsize=8)

@@ -15,6 +15,7 @@ from ostinato.language.statement import read_statement
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.spark.correlation import SparkCorrelation
+from ostinato.runtimes.spark.stream_workers import check_format
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions
@@ -111,12 +112,7 @@ def read_definition(text: str) -> CorrelationDefinition:
 
     values = json.loads(text)
     form = values.pop("format", None)
-    if form != FORMAT:
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the state was written in format {form}, this version reads format {FORMAT}",
-            hint="use the version of Ostinato that wrote it",
-        )
+    check_format(form, FORMAT)
     return CorrelationDefinition(
         **{
             **values,

@@ -7,7 +7,6 @@ import json
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
-from ostinato.errors import MatchError
 from ostinato.planning.plan import DECIDED, ERROR
 from ostinato.runtimes.event_queries import EventsQuery
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
@@ -15,6 +14,7 @@ from ostinato.runtimes.spark.event_streaming import event_stream_task
 from ostinato.runtimes.spark.events import SparkEvents
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
+from ostinato.runtimes.spark.stream_workers import check_same
 
 
 def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> DataFrame:
@@ -25,12 +25,7 @@ def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> Da
     found = SparkEvents(asked, definition.names, empty, definition.options, definition.request, for_stream=True)
     (shuffle,) = found.shuffles
     task = event_stream_task(shuffle, found.task(shuffle))
-    if task.fingerprint != definition.fingerprint:
-        raise MatchError(
-            "STATE_OF_OTHER_QUERY",
-            "this version of Ostinato or Spark would keep other columns than the stream did",
-            hint="use the versions of Spark and Ostinato that the stream ran with",
-        )
+    check_same(task, definition.fingerprint)
     fields = [field for field in found.schema.fields if field.name != ERROR]
     ours = [s.StructField(DECIDED, s.TimestampType()), s.StructField(ERROR, s.StringType())]
     rows = buckets.mapInArrow(FinishBuckets(task), s.StructType([*fields, *ours])).where(RAISES)

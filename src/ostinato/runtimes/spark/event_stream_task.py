@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +10,12 @@ import pyarrow as pa
 
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_render import render_event_query
-from ostinato.planning.plan import DECIDED
 from ostinato.predicates.types import Settings
 from ostinato.query.event_query import EventQuery
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.spark.event_tasks import EventsTask
-from ostinato.runtimes.spark.stream_workers import ByDefinition
+from ostinato.runtimes.spark.stream_workers import ByDefinition, definition_json, digest, with_decided
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
     from ostinato.runtimes.task.trend_steps import TrendRows
     from ostinato.runtimes.task.trend_stream import TrendStreamWorker
 
-FORMAT = 1
 EVENTS = "events"
 """Tells the definition of event queries from that of a clause."""
 
@@ -50,9 +46,7 @@ class EventStreamDefinition:
 
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values |= {"settings": asdict(self.settings), "options": asdict(self.options)}
-        values["request"] = self.request.to_values()
-        return json.dumps({"format": FORMAT, "kind": EVENTS, **values}, sort_keys=True)
+        return definition_json(EVENTS, {**values, "request": self.request.to_values()})
 
     @property
     def fingerprint(self) -> str:
@@ -62,7 +56,7 @@ class EventStreamDefinition:
         )  # fmt: skip
         if self.carried:  # the state has the merged plan's numbers, and what was learnt under the bounds
             kept = (*kept, self.options.sharing, self.names, self.request.state_needs(self.names))
-        return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
+        return digest(kept)
 
     def parsed(self) -> list[EventQuery]:
         return [parse_event_query(text) for text in self.queries]
@@ -114,11 +108,7 @@ class EventStreamTask:
             for batch in self.task.rows(query, columns)
         ]
         batches += [batch for report in results.reports for batch in self.task.report_rows(report)]
-        table = pa.Table.from_batches(batches, self.output)
-        place = self.output.get_field_index(DECIDED)
-        decided = pa.repeat(pa.scalar(max(results.decided_us, 0), pa.int64()), table.num_rows)
-        field = self.output.field(place)
-        return table.set_column(place, field, decided.cast(field.type))
+        return with_decided(pa.Table.from_batches(batches, self.output), results.decided_us)
 
 
 @functools.lru_cache(maxsize=8)

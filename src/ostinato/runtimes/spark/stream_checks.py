@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, SparkSession
 from ostinato.errors import EnvironmentFault, QueryError, Span
 from ostinato.planning.plan import MatchPlan
 from ostinato.runtimes.spark.query import SparkQuery
-from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import WATERMARK
 from ostinato.runtimes.task.stream_checks import check_streamable, why_unbounded
 
@@ -35,14 +34,16 @@ def check_machine(spark: SparkSession) -> None:
         )
 
 
-def check_query(query: SparkQuery, stream: StreamSettings) -> int | None:
-    """The watermark's delay in milliseconds, or None where there is none and none is needed."""
+def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = False) -> int | None:
+    """The watermark's delay in milliseconds, or None where there is none and none is needed (`eager`)."""
     order = query.bound.order_by
     check_streamable(query.plan, query.arrow(query.column_types[order[0].column], order[0].column) if order else None)
     first = order[0]
     delay = watermark_delay_ms(query.df, first.column)
-    if delay is None and not stream.eager:
-        raise without_watermark(query.df, first.column, query.bound.clause.text, first.key.span, can_be_eager=True)
+    if delay is None and not eager:
+        raise without_watermark(
+            query.df, first.column, query.bound.clause.text, first.key.span, can_be_eager=can_be_eager
+        )
     return delay
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,11 +19,11 @@ from ostinato.runtimes.spark.clause_stream_task import CLAUSES, ClauseStreamDefi
 from ostinato.runtimes.spark.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
 from ostinato.runtimes.spark.query import SparkQuery, plan_query
 from ostinato.runtimes.spark.stream_options import StreamSettings
+from ostinato.runtimes.spark.stream_workers import FORMAT, check_format, digest
 
 if TYPE_CHECKING:
     from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition
 
-FORMAT = 1
 SUMMARY = "summary"
 """Tells the definition of a summary from those of other operators."""
 
@@ -55,7 +54,7 @@ class StreamDefinition:
         """
         values = asdict(self)
         del values["limits"], values["columns"], values["stream"]["late"]
-        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
+        return digest(values)
 
     def query(self, spark: SparkSession) -> SparkQuery:
         """The same plan again, over an input of the same columns that has no rows."""
@@ -94,12 +93,7 @@ def read_definition(text: str) -> Definition:
     """What was kept."""
     values = json.loads(text)
     form = values.pop("format", None)
-    if form != FORMAT:
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the state was written in format {form}, this version reads format {FORMAT}",
-            hint="use the version of Ostinato that wrote it",
-        )
+    check_format(form, FORMAT)
     kind = values.pop("kind", None)
     if kind == EVENTS:
         return read_event_definition(values)

@@ -35,7 +35,7 @@ _PACKED = s.StructType([s.StructField(BUCKET, s.IntegerType()), s.StructField(RO
 def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
     """The clause's rows as a streaming DataFrame; nothing runs yet."""
     check_machine(query.df.sparkSession)
-    delay = check_query(query, stream)
+    delay = check_query(query, eager=stream.eager, can_be_eager=True)
     warn_of_unbounded_state(query.plan)
     return measured_stream(query, stream, _found(query, stream, delay))
 

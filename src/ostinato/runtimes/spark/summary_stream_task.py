@@ -17,8 +17,8 @@ from ostinato.predicates.types import Settings
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.results.trend_numbers import NumberForm
-from ostinato.runtimes.spark.stream_definition import FORMAT, SUMMARY
-from ostinato.runtimes.spark.stream_workers import ByDefinition
+from ostinato.runtimes.spark.stream_definition import SUMMARY
+from ostinato.runtimes.spark.stream_workers import FORMAT, ByDefinition
 from ostinato.runtimes.spark.types import arrow_type
 from ostinato.runtimes.task.summary_rows import SummaryColumns, SummaryInput, summary_input
 

@@ -106,4 +106,4 @@ def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> 
     arrival = arrive(scene, keys)
     step = plan.engine().advance(arrival.plan_events(numbering_of(scene.events)), None, finished=True)
     matches = {query: arrival.matches(found) for query, found in zip(plan.queries, step.matches, strict=True)}
-    return SharedFound(matches, step.report if plan.bounds is not None else None)
+    return SharedFound(matches, step.report)

@@ -170,7 +170,7 @@ class StreamMatcher:
         for clause, output, matches in zip(self.typed.stream.clauses, self.outputs, step.matches, strict=True):
             found[clause.clause] = output.rows(_in_order(matches, rows), window)
         count = sum(matches.count for matches in step.matches)
-        return StreamFound(found, count, None if self.bounds is None else step.report, rows, step)
+        return StreamFound(found, count, step.report, rows, step)
 
     @functools.cached_property
     def engine(self) -> BoundedEngine:

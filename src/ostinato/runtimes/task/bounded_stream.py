@@ -137,7 +137,7 @@ class SharedStreamWorker:
             matches = arrival.matches(found)
             shown = shown_matches(plan, output_of(plan, scene), scene, matches, numbered=False)
             columns.append(shown if matches.count else None)
-        reports = () if self.shared.bounds is None else (step.report,)
+        reports = () if step.report is None else (step.report,)
         carried = _Carried(step.state, self._kept(arrival, numbering, step.rows_needed, before, rows))
         return _Matched(tuple(columns), carried, step.partial_matches, reports)
 

@@ -123,36 +123,46 @@ class BoundedCall:
 
     def _decide(self) -> None:
         """Learns and chooses, as far as there is time for it; an overload that begins is always answered."""
-        keeper = self.keeper
-        began = self.clock.now_ns()
+        keeper, began = self.keeper, self.clock.now_ns()
+        self._close_chunk()
+        looks_on = self._looks_on
+        urgent = (keeper.overload_begins or self._is_crowded) and not looks_on
+        if urgent or self.saved_ns >= self.learning_ns + self.choosing_ns or self._has_head_start():
+            self._take_lesson()
+            urgent = True  # what was learnt is to be used
+        if keeper.has_bounds and not looks_on and (urgent or self.saved_ns >= self.choosing_ns):
+            self._choose()
+        self.saved_ns = max(self.saved_ns, -MOST_DEBT_NS)
+        keeper.next_chunk(self._chunk_rows())
+        self.tally.deciding_ns += self.clock.now_ns() - began
+
+    def _close_chunk(self) -> None:
+        """What it took, what that allows for deciding, and how much lives."""
+        keeper, began = self.keeper, self.clock.now_ns()
         spent_ns, rows = keeper.chunk.spent_ns, keeper.chunk.rows
         keeper.close_chunk()
-        closed = self.clock.now_ns()
-        self.closing_ns = closed - began
+        self.closing_ns = self.clock.now_ns() - began
         room = keeper.meter.headroom
         self.pace_ns = max(spent_ns / max(rows, 1) * min(room, 1.0), 1.0)
         more = 1.0 if keeper.orders is None else min(max(room, 1.0), MOST_ROOM)
         self.saved_ns += MOST_OVERHEAD * (2.0 if room < 1.0 else more) * spent_ns
-        looks_on = self._looks_on
         self._look_at_memory()
-        urgent = (keeper.overload_begins or self._is_crowded) and not looks_on
-        if urgent or self.saved_ns >= self.learning_ns + self.choosing_ns or self._has_head_start():
-            self._learn()
-            took_ns = self.clock.now_ns() - closed
-            self.saved_ns -= took_ns
-            # Now and then classes are learnt, too: that isn't what the next lesson will take.
-            self.learning_ns = min(took_ns, 2 * self.learning_ns) if self.learning_ns else took_ns
-            urgent = True  # what was learnt is to be used
-        if keeper.has_bounds and not looks_on and (urgent or self.saved_ns >= self.choosing_ns):
-            chosen = self.clock.now_ns()
-            keeper.choose(self._batch_ns())
-            if self._is_crowded:
-                self._leave_room()
-            self.choosing_ns = self.clock.now_ns() - chosen
-            self.saved_ns -= self.choosing_ns
-        self.saved_ns = max(self.saved_ns, -MOST_DEBT_NS)
-        keeper.next_chunk(self._chunk_rows())
-        self.tally.deciding_ns += self.clock.now_ns() - began
+
+    def _take_lesson(self) -> None:
+        began = self.clock.now_ns()
+        self._learn()
+        took_ns = self.clock.now_ns() - began
+        self.saved_ns -= took_ns
+        # Now and then classes are learnt, too: that isn't what the next lesson will take.
+        self.learning_ns = min(took_ns, 2 * self.learning_ns) if self.learning_ns else took_ns
+
+    def _choose(self) -> None:
+        began = self.clock.now_ns()
+        self.keeper.choose(self._batch_ns())
+        if self._is_crowded:
+            self._leave_room()
+        self.choosing_ns = self.clock.now_ns() - began
+        self.saved_ns -= self.choosing_ns
 
     def _has_head_start(self) -> bool:
         """Beyond its share of the time, learning may go on at the start."""
@@ -162,18 +172,23 @@ class BoundedCall:
         return is_early and HEAD_STARTS * self.keeper.accounts.rows >= self.keeper.rows_seen
 
     @property
+    def _deciding_costs(self) -> bool:
+        """By a virtual clock it doesn't."""
+        return self.closing_ns > 0
+
+    @property
     def _looks_on(self) -> bool:
         """Whether it is too early to drop anything. By a clock on which deciding costs nothing it is only where a share
         is to be kept: first it must be known of what."""
         keeper, bounds = self.keeper, self.keeper.bounds
         is_early = keeper.rows_seen < LESSON_WINDOWS * keeper.window_rows and self.tally.matching_ns < LESSON_NS
-        may_wait = self.closing_ns > 0 or bounds.selection_ratio is not None
+        may_wait = self._deciding_costs or bounds.selection_ratio is not None
         return is_early and may_wait and bounds.memory_bytes is None and keeper.orders is None
 
     def _chunk_rows(self) -> int:
         """A part of the window; longer where chunks themselves would take more than their share of the time."""
         rows = self.keeper.window_rows / CHUNKS_A_WINDOW
-        if self.closing_ns:
+        if self._deciding_costs:
             afforded = (self.closing_ns + self.call_ns) / MOST_FOR_CHUNKS / self.pace_ns
             early = max(self.keeper.rows_seen / GROWTH, self.call_ns / MOST_FOR_CALLS / self.pace_ns)
             rows = max(rows, min(afforded, early))

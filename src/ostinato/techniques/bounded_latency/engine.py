@@ -31,7 +31,7 @@ from ostinato.techniques.bounded_latency.materialise import PatternMatches
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents
 from ostinato.techniques.bounded_latency.plan_shape import shape_of
 from ostinato.techniques.bounded_latency.policies import policy_of
-from ostinato.techniques.bounded_latency.report import Report, unbounded_report
+from ostinato.techniques.bounded_latency.report import Report
 from ostinato.techniques.bounded_latency.selection import select
 from ostinato.techniques.bounded_latency.worth import CostModel, estimate
 
@@ -48,7 +48,8 @@ class BoundedStep:
     state: bytes
     rows_needed: NDArray[np.int64]
     """Rows of this call that the next one must be given again, in their order."""
-    report: Report
+    report: Report | None
+    """None without bounds: nothing was given up."""
     partial_matches: int
     """That are waiting for more events."""
 
@@ -101,13 +102,9 @@ class BoundedEngine:
 
     def _unbounded(self, events: PlanEvents, kept: MatcherState | None) -> BoundedStep:
         run = self.matcher.begin(events, kept, self._one_class)
-        began = self.clock.now_ns()
         run.advance(len(events.time), None)
-        spent = self.clock.now_ns() - began
         matches, after = run.finish()
-        rows = len(events.time) - events.first_new
-        report = unbounded_report(self.plan.names, rows, tuple(found.count for found in matches), spent)
-        return BoundedStep(matches, self._state(after, b""), after.rows_needed, report, int(run.ledger.live.sum()))
+        return BoundedStep(matches, self._state(after, b""), after.rows_needed, None, int(run.ledger.live.sum()))
 
     def _state(self, after: MatcherState, learnt: bytes) -> bytes:
         matcher = after.to_bytes()

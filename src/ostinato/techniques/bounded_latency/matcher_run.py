@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.predicates.opcodes import DIVIDE_BY_ZERO
+from ostinato.matching.failures import condition_failure
 from ostinato.techniques.bounded_latency import progress as at
 from ostinato.techniques.bounded_latency.births import SAMPLES, Samples
 from ostinato.techniques.bounded_latency.ledger import Buckets, Orders
@@ -168,9 +168,8 @@ class MatcherRun:
                 return
             slots = np.empty(len(listed), np.int64)
             slots_now(listed, row, self.plan, self.rows.positions, store, self.lists, self.matcher.ages, slots)
-            worst = listed[
-                _lowest((rank[slots] << 32) - store.links[listed, TAG], store.serial[listed], self.live - most)
-            ]
+            keys = (rank[slots] << 32) - store.links[listed, TAG]
+            worst = listed[_lowest(keys, store.serial[listed], self.live - most)]
             # What others grew out of goes only with them, so once may not be enough.
             drop_all(worst, self.rows.positions, store, self.lists, self.ledger, self.plan.node_count)
 
@@ -186,7 +185,9 @@ class MatcherRun:
     def _make_room(self, status: int, most_live: int) -> None:
         limits, store = self.matcher.limits, self.store
         if status == FAILED:
-            raise _condition_failed(int(self.progress[at.FAILURE]), int(self.progress[at.NEXT_ROW]))
+            error = condition_failure(int(self.progress[at.FAILURE]), "WHERE")
+            error.row = int(self.progress[at.NEXT_ROW])
+            raise error
         if status == MORE_MATCHES:
             ends = int(np.diff(self.plan.ends.at).max())
             longest = int(store.links[: store.counts[USED], LENGTH].max(initial=0)) + self.plan.node_count
@@ -261,12 +262,3 @@ def _samples(state: MatcherState | None, buckets: Buckets) -> Samples:
         return Samples(state.sampled.copy(), state.seen.copy())
     features, nodes = int(buckets.feature_at[-1]), len(buckets.feature_at) - 1
     return Samples(np.zeros((features, SAMPLES), np.float64), np.zeros(nodes, np.int64))
-
-
-def _condition_failed(code: int, row: int) -> MatchError:
-    if code == DIVIDE_BY_ZERO:
-        error = MatchError("DIVIDE_BY_ZERO", "division by zero in WHERE", hint="guard it with NULLIF(divisor, 0)")
-    else:
-        error = MatchError("ARITHMETIC_OVERFLOW", "a number in WHERE grew too large", hint="cast to DOUBLE there")
-    error.row = row
-    return error

@@ -203,13 +203,3 @@ def _time(nanoseconds: float) -> str:
         if nanoseconds >= size:
             return f"{nanoseconds / size:.3g} {unit}"
     return f"{nanoseconds:.3g} ns"
-
-
-def unbounded_report(names: tuple[str, ...], events: int, matches: tuple[int, ...], spent_ns: int) -> Report:
-    """Of a run without bounds: nothing was given up, and patterns weren't told apart."""
-    each = spent_ns / events if events else 0.0
-    rows = [
-        PatternReport(name, events, count, 0, 0.0, 1.0, None, None, each, each, each, 1.0, 0.0)
-        for name, count in zip(names, matches, strict=True)
-    ]
-    return Report(tuple(rows), policy="none", spent_ns=spent_ns)
