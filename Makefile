@@ -1,13 +1,16 @@
 # Every target does its own set-up: python3 (3.11+) and make are enough; without a JDK 17+ a Java wheel is installed.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-fast test-bounds test-spark test-connect test-slow check demo bench clean clean-all
+.PHONY: help setup kernels test test-fast test-bounds test-spark test-connect test-slow explore fuzz \
+    check check-types check-doctests demo bench clean clean-all
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -q
+ON_ALL_CORES := --numprocesses auto --dist worksteal
+IN_TWO := --numprocesses 2 --dist worksteal
 
 comma := ,
 JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
@@ -21,6 +24,7 @@ PINS := pyproject.toml constraints.txt
 help:
 	@echo "make demo    see it happen            make test    all tests, tier by tier"
 	@echo "make setup   create .venv             make check   format, lint, types, layers, doctests"
+	@echo "make explore deep random tests        make fuzz    random texts in all query languages (both: MINUTES=10)"
 	@echo "make bench   measure                  make clean   remove what was generated (clean-all: .venv too)"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
@@ -47,50 +51,81 @@ $(READY_BENCH): $(PINS) $(READY)
 
 # --- tests: each tier is a process of its own -------------------------------------------------------------------------
 
+KERNELS := $(VENV)/.kernels
+NO_JVM := --ignore=tests/spark --ignore=tests/spark_connect
+
+# The tiers load the kernels that this step compiled. It runs again after a change of the sources.
+kernels: $(KERNELS)
+
+$(KERNELS): $(READY) $(shell find src/ostinato -name '*.py') tests/warm.py
+	@echo "setup: compiling kernels (about two minutes on two cores)"
+	@$(BIN)/python -m tests.warm
+	@touch $@
+
 # Sub-makes, so that the tiers come in this order and the first that fails ends the run.
-test: setup
+test: kernels
 	@$(MAKE) --no-print-directory test-fast
 	@$(MAKE) --no-print-directory test-bounds
 	@$(MAKE) --no-print-directory test-spark
 	@$(MAKE) --no-print-directory test-connect
 	@$(MAKE) --no-print-directory test-slow
 
-test-fast: setup
+test-fast: kernels
 	@echo "test: fast (no JVM)"
-	@$(PYTEST) -m "not spark and not slow" --ignore=tests/spark --ignore=tests/spark_connect tests
+	@$(PYTEST) $(ON_ALL_CORES) -m "not spark and not slow" $(NO_JVM) tests
 
 test-bounds: setup
 	@echo "test: kernels with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds \
-	    $(PYTEST) -m "kernel and not slow" --ignore=tests/spark --ignore=tests/spark_connect tests
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_cache/bounds \
+	    $(PYTEST) $(ON_ALL_CORES) -m "kernel and not slow" $(NO_JVM) tests
 
-test-spark: setup
+# Two sessions side by side: a test waits for the driver, for Python workers and for files more than it computes.
+test-spark: kernels
 	@echo "test: spark"
-	@$(PYTEST) -m "spark and not slow" --ignore=tests/spark_connect tests
+	@$(PYTEST) $(IN_TWO) -m "spark and not slow" --ignore=tests/spark_connect tests
 
-test-connect: setup
+test-connect: kernels
 	@echo "test: spark connect"
 	@$(PYTEST) tests/spark_connect
 
-# Exit code 5: no test is marked slow.
-test-slow: setup
+test-slow: kernels
 	@echo "test: slow"
-	@HYPOTHESIS_PROFILE=deep $(PYTEST) -m slow --ignore=tests/spark_connect tests || [ $$? -eq 5 ]
+	@$(PYTEST) $(IN_TWO) -m slow --ignore=tests/spark_connect tests
+
+# --- longer than a test run -------------------------------------------------------------------------------------------
+
+MINUTES ?= 10
+
+# The laws with fresh seeds and more examples, pass after pass. The last pass starts before the time is up.
+explore: kernels
+	@end=$$((SECONDS + 60 * $(MINUTES))); \
+	while [ $$SECONDS -lt $$end ]; do \
+	    seed=$$RANDOM; echo "explore: seed $$seed"; \
+	    HYPOTHESIS_PROFILE=explore $(PYTEST) $(ON_ALL_CORES) --hypothesis-seed=$$seed -x $(NO_JVM) tests/laws || exit 1; \
+	done
+
+fuzz: kernels
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 # --- quality ----------------------------------------------------------------------------------------------------------
 
 CODE = $(wildcard src tests benchmarks examples)
 PAGES = $(wildcard README.md ARCHITECTURE.md CONTRIBUTING.md) $(shell find docs -name '*.md' 2>/dev/null | sort)
 
-check: setup
+check: kernels
 	@echo "check: format"
 	@$(BIN)/ruff format --quiet --check $(CODE) || { echo "check: run $(BIN)/ruff format $(CODE)"; exit 1; }
 	@echo "check: lint"
 	@$(BIN)/ruff check --quiet $(CODE)
-	@echo "check: types"
-	@$(BIN)/mypy --no-error-summary
 	@echo "check: layers"
 	@$(BIN)/lint-imports > $(VENV)/layers.txt 2>&1 || { cat $(VENV)/layers.txt; exit 1; }
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-types check-doctests
+
+check-types: setup
+	@echo "check: types"
+	@$(BIN)/mypy --no-error-summary
+
+check-doctests: kernels
 	@echo "check: doctests"
 	@$(PYTEST) --doctest-modules --doctest-glob='*.md' src/ostinato $(PAGES)
 
@@ -105,7 +140,7 @@ bench: $(READY_BENCH)
 	@$(BIN)/python -m benchmarks $(BENCH) --scale $(SCALE)
 
 clean:
-	@rm -rf build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .numba_cache
+	@rm -rf $(VENV)/.kernels build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .numba_cache
 	@rm -rf spark-warehouse metastore_db derby.log
 	@find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 

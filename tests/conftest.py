@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.examples import EXPLORING, examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 
 _slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("fast", deadline=None, derandomize=True, max_examples=60, suppress_health_check=_slow_is_fine)
 settings.register_profile(
-    "deep", deadline=None, derandomize=True, max_examples=1000, suppress_health_check=_slow_is_fine
+    "ostinato",
+    deadline=None,
+    derandomize=not EXPLORING,
+    max_examples=examples(60),
+    suppress_health_check=_slow_is_fine,
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+settings.load_profile("ostinato")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
