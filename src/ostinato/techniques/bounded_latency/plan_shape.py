@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.sharing.drafts import reachable
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan
 
+LONG_WAY = 2
+"""A loop is followed for two rounds only, and a segment is worth the average of what it is joined to (`worth.py`)."""
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
@@ -38,6 +41,9 @@ class PlanShape:
     has_loops: bool
     first: Bools
     """[node] made out of one event."""
+    estimated_steps: Ints
+    """[pattern] steps from the first event of a match to its last; `LONG_WAY` more where there is a loop or a segment
+    among them."""
 
     @property
     def nodes(self) -> int:
@@ -83,7 +89,21 @@ def shape_of(plan: MergedPlan) -> PlanShape:
         order,
         _has_loops(order, children),
         first,
+        _estimated_steps(plan, children, joined),
     )
+
+
+def _estimated_steps(plan: MergedPlan, children: list[list[int]], joined: list[list[int]]) -> Ints:
+    following = dict(enumerate(children))
+    is_hard = [bool(joined[node]) or node in reachable(children[node], following) for node in range(len(children))]
+    steps = np.zeros(len(plan.names), np.int64)
+    for end in plan.ends:
+        steps[end.pattern] = max(steps[end.pattern], plan.nodes[end.node].length - 1)
+    hard = [
+        any(hard and node.patterns >> p & 1 for node, hard in zip(plan.nodes, is_hard, strict=True))
+        for p in range(len(steps))
+    ]
+    return steps + LONG_WAY * np.array(hard, np.int64)
 
 
 def _bits(mask: int, count: int) -> list[bool]:
