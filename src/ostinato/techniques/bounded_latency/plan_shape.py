@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ostinato.sharing.drafts import reachable
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan
 
-LONG_WAY = 2
-"""A loop is followed for two rounds only, and a segment is worth the average of what it is joined to (`worth.py`)."""
+HARD_STEPS = 2
+"""Estimates are worse for loops, which are followed for two rounds only, for segments, which are worth the average of
+what they are joined to (`worth.py`), and for absences, which end partial matches before their window does."""
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
@@ -42,8 +43,8 @@ class PlanShape:
     first: Bools
     """[node] made out of one event."""
     estimated_steps: Ints
-    """[pattern] steps from the first event of a match to its last; `LONG_WAY` more where there is a loop or a segment
-    among them."""
+    """[pattern] steps from the first event of a match to its last; `HARD_STEPS` more with a loop, a segment or an
+    absence among them."""
 
     @property
     def nodes(self) -> int:
@@ -95,15 +96,15 @@ def shape_of(plan: MergedPlan) -> PlanShape:
 
 def _estimated_steps(plan: MergedPlan, children: list[list[int]], joined: list[list[int]]) -> Ints:
     following = dict(enumerate(children))
-    is_hard = [bool(joined[node]) or node in reachable(children[node], following) for node in range(len(children))]
-    steps = np.zeros(len(plan.names), np.int64)
+    hard = {node for node in following if joined[node] or node in reachable(children[node], following)}
+    hard |= {step.target for step in plan.steps if step.absent}
+    steps = [0] * len(plan.names)
     for end in plan.ends:
         steps[end.pattern] = max(steps[end.pattern], plan.nodes[end.node].length - 1)
-    hard = [
-        any(hard and node.patterns >> p & 1 for node, hard in zip(plan.nodes, is_hard, strict=True))
-        for p in range(len(steps))
-    ]
-    return steps + LONG_WAY * np.array(hard, np.int64)
+    for pattern in range(len(steps)):
+        if any(plan.nodes[node].patterns >> pattern & 1 for node in hard):
+            steps[pattern] += HARD_STEPS
+    return np.array(steps, np.int64)
 
 
 def _bits(mask: int, count: int) -> list[bool]:
