@@ -171,10 +171,8 @@ class MatcherRun:
             keys = (rank[slots] << 32) - store.links[listed, TAG]
             worst = _lowest(keys, store.serial[listed], self.live - most)
             # What others grew out of goes only with them, so once may not be enough.
-            evict(
-                *(listed[worst], slots[worst], self.rows.positions, store, self.lists),
-                *(self.ledger, self.plan.node_count),
-            )
+            positions, nodes = self.rows.positions, self.plan.node_count
+            evict(listed[worst], slots[worst], positions, store, self.lists, self.ledger, nodes)
 
     def _check_matches(self) -> None:
         most = self.matcher.limits.most_matches

@@ -13,8 +13,8 @@ from ostinato.techniques.bounded_latency.latency import CALIBRATION_EVENTS, CALI
 
 Reals = NDArray[np.float64]
 STEP_DOUBT = 1.4
-"""Factor by which an estimate of lost matches may be wrong, for each event that a match has after its first. Measured
-on random workloads with many matches: up to 1.7 for two such events, up to 4.4 for six."""
+"""Factor by which an estimate of lost matches is taken to be wrong, for each event that a match has after its first.
+Chosen on random workloads: with 1.4 none of 550 reported recalls was off by more than `TOLERANCE`, with 1.3 two were."""
 TOLERANCE = 0.2
 """A reported recall lies within this of the true one. A law checks it (tests/laws/test_reported_recall.py)."""
 FEWEST_MATCHES = 50
@@ -184,9 +184,9 @@ def sure_recall(matches: float, lost: float, steps: int) -> float | None:
     match after its first."""
     if matches + lost < FEWEST_MATCHES:
         return None
-    told, doubt = recall(matches, lost), STEP_DOUBT**steps
-    is_sure = told - recall(matches, lost * doubt) <= TOLERANCE >= recall(matches, lost / doubt) - told
-    return told if is_sure else None
+    told, factor = recall(matches, lost), STEP_DOUBT**steps
+    doubt = max(told - recall(matches, lost * factor), recall(matches, lost / factor) - told)
+    return told if doubt <= TOLERANCE else None
 
 
 def with_period(periods: tuple[Period, ...], period: Period) -> tuple[Period, ...]:

@@ -44,7 +44,7 @@ class Tally:
         self.period_rows += rows
 
     def recall(self, keeper: Keeper, pattern: int) -> float | None:
-        """None: unknown."""
+        """Of the pattern in this call; None: unknown."""
         if not keeper.bounds.bounded[pattern]:
             return 1.0
         if not keeper.policy.input_part and keeper.nothing_lost(pattern, self.rows):
