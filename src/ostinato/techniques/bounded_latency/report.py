@@ -14,7 +14,7 @@ from ostinato.techniques.bounded_latency.latency import CALIBRATION_EVENTS, CALI
 Reals = NDArray[np.float64]
 STEP_DOUBT = 1.4
 """Factor by which an estimate of lost matches is taken to be wrong, for each event that a match has after its first.
-Chosen on random workloads: with 1.4 none of 550 reported recalls was off by more than `TOLERANCE`, with 1.3 two were."""
+Chosen on random workloads: with 1.4 none of 550 reported recalls was off by more than `TOLERANCE`, with 1.3 two."""
 TOLERANCE = 0.2
 """A reported recall lies within this of the true one. A law checks it (tests/laws/test_reported_recall.py)."""
 FEWEST_MATCHES = 50
