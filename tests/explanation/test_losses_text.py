@@ -30,8 +30,9 @@ def events(count: int) -> pa.Table:
 
 
 def report(periods: int, queries: int = 1, *, is_estimated: bool = True, dropped: int = 3) -> Report:
+    lost, recall = (5.0, 0.9) if is_estimated else (None, None)
     patterns = [
-        PatternReport(f"q{i}", 10 * periods, 50, dropped, 5.0, 0.9, None, None, None, None, None, 1.0, 0.0)
+        PatternReport(f"q{i}", 10 * periods, 50, dropped, lost, recall, None, None, None, None, None, 1.0, 0.0)
         for i in range(1, queries + 1)
     ]
     of_each = [Period(10 * at, 10, (dropped,) * queries, (1.4,) * queries, (5,) * queries) for at in range(periods)]
@@ -64,7 +65,9 @@ def test_many_periods_and_many_queries_are_put_together() -> None:
 
 
 def test_of_input_that_was_left_out_nothing_is_estimated() -> None:
-    assert told(report(1, is_estimated=False, dropped=0))[-1] == "  events 0 to 9  q1 5 found, 0 dropped"
+    assert (
+        told(report(1, is_estimated=False, dropped=0))[-1] == "  events 0 to 9  q1 5 found, unknown given up, 0 dropped"
+    )
 
 
 def test_where_nothing_was_dropped_nothing_is_said_of_periods() -> None:

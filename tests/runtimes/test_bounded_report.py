@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ostinato.runtimes.bounded_report import REPORT_TYPE, report_values
 from ostinato.sharing.bounds import read_bounds
 from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report
@@ -28,9 +30,12 @@ def test_a_row_for_each_query_with_its_periods() -> None:
         assert (row["spent_ns"], row["batch_budget_ns"], row["selection_ratio"]) == (900, 1_000_000, None)
 
 
-def test_of_input_that_was_left_out_nothing_is_estimated() -> None:
-    (_, row) = report_values(Report((QUIET, BUSY), PERIODS, is_estimated=False)).to_pylist()
-    assert {period["lost_estimate"] for period in row["periods"]} == {None}
+def test_of_a_query_whose_recall_is_unknown_periods_have_no_estimate() -> None:
+    unknown = replace(BUSY, lost_estimate=None, recall_estimate=None)
+    (first, row) = report_values(Report((QUIET, unknown), PERIODS)).to_pylist()
+    assert (row["lost_estimate"], row["recall_estimate"]) == (None, None)
+    assert {(period["lost_estimate"], period["recall_estimate"]) for period in row["periods"]} == {(None, None)}
+    assert {period["recall_estimate"] for period in first["periods"]} == {1.0}
     assert [period["dropped"] for period in row["periods"]] == [2, 1]
 
 

@@ -57,6 +57,13 @@ def test_separate_plans_share_only_the_empty_match() -> None:
     assert sum(step.source == ROOT for step in plan.steps) == 3
 
 
+def test_a_bounded_pattern_shares_only_with_bounded_ones() -> None:
+    first, second, third = FIGURE_2
+    plan = merge([first, replace(second, bounded=True), replace(third, bounded=True)])
+    assert {bits: len(nodes) for bits, nodes in plan.clusters().items()} == {0b001: 4, 0b110: 3, 0b010: 1, 0b100: 1}
+    assert plan.bounded == (False, True, True)
+
+
 def test_identical_patterns_are_one_with_two_ends() -> None:
     plan = merge([sequence("AB"), sequence("AB")])
     assert len(plan.nodes) == 3 and {node.patterns for node in plan.nodes} == {0b11}

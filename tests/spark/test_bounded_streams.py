@@ -87,13 +87,21 @@ def bounded(read: Any) -> Any:
 def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None:
     table = trades(3_000)
     source.add(*pieces(table, 1_000, 2_000))
-    found = source.run(bounded(source.read()))
+    queries = [QUERIES["span"], QUERIES["absence"]]
+    mixed = ost.Workload(queries, buckets=4, latency_bound={"q1": "5 ns"}, clock=ost.VirtualClock())
+    found = source.run(mixed.run(source.read()).with_metrics)
     reports = [row["report"] for row in found.to_pylist() if row["report"] is not None]
     matched = found.filter(pa.compute.is_null(found["report"]))
-    exact = ost.Workload([QUERIES["span"], QUERIES["absence"]]).run(table).rows
+    exact = ost.Workload(queries).run(table).rows
     assert {row["query"] for row in reports} == {"q1", "q2"}
-    assert sum(row["dropped"] for row in reports) > 0
+    assert {row["query"] for row in reports if row["dropped"]} == {"q1"}
     assert _events(matched) < _events(exact)
+    rest = ost.finish(source.session, source.checkpoint).toArrow()
+    second = [
+        {event for event in one if event.startswith("('q2'")}
+        for one in (_events(matched) | _events(rest), _events(exact))
+    ]
+    assert second[0] == second[1]
 
 
 def _events(table: pa.Table) -> set[str]:

@@ -29,6 +29,9 @@ def plan_part(plan: MergedPlan, variables: Variables) -> list[str]:
         f"{states:,} states in place of {plan.states_apart:,}; "
         f"{several:,} {'serves' if several == 1 else 'serve'} more than one pattern"
     ]
+    if any(plan.bounded) and not all(plan.bounded):
+        bounded = [name for name, is_bounded in zip(plan.names, plan.bounded, strict=True) if is_bounded]
+        lines.append(f"a query with a bound shares nothing with one that has none; a bound: {', '.join(bounded)}")
     if len(plan.names) <= MOST_BITS:
         lines.append(f"bits, from the right: {', '.join(plan.names)}")
     rows = [(told.patterns(node.patterns), told.state(number)) for number, node in enumerate(plan.nodes)][1:]

@@ -59,13 +59,14 @@ def _by_period(report: Report) -> list[str]:
 
 def _of_period(report: Report, period: Period) -> list[str]:
     names = [row.query for row in report.patterns]
-    columns = list(zip(names, period.matches, period.dropped, period.lost_estimate, strict=True))
+    is_known = [row.recall_estimate is not None for row in report.patterns]
+    columns = list(zip(names, period.matches, period.dropped, period.lost_estimate, is_known, strict=True))
     if len(columns) > MOST_QUERIES:
         total = f"{len(names)} queries together"
-        columns = [(total, sum(period.matches), sum(period.dropped), sum(period.lost_estimate))]
+        columns = [(total, sum(period.matches), sum(period.dropped), sum(period.lost_estimate), all(is_known))]
     return [
-        f"{name} {found:,} found, {f'about {lost:,.0f} given up, ' if report.is_estimated else ''}{dropped:,} dropped"
-        for name, found, dropped, lost in columns
+        f"{name} {found:,} found, {f'about {lost:,.0f}' if known else 'unknown'} given up, {dropped:,} dropped"
+        for name, found, dropped, lost, known in columns
     ]
 
 

@@ -26,7 +26,7 @@ def shared_queries(
     """`bounds` has an entry for each query; None: nothing is bounded. Raises as `shared_matches` does."""
     if not on_stream:
         return shared_matches(typed, names, sharing, bounds)
-    programs = bounded_programs(typed, names).programs
+    programs = bounded_programs(typed, names, bounds).programs
     carried = frozenset(i for i in programs if _is_carried(typed, i) or (bounds is not None and bounds.bounded[i]))
     found = shared_matches(typed, names, sharing, bounds, carried=carried)
     groups, waiting = [], []

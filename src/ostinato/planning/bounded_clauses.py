@@ -13,7 +13,7 @@ run by itself. On a stream one operator for all is cheaper than one for each, wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal as OneOf
 
@@ -116,12 +116,12 @@ def plan_clauses(
         by_choice = sharing == "dynamic" and not on_stream and not any(bounded[number] for number in members)
         wanted = members
         if by_choice:
-            together = _stream(len(streams), members, typed, names)
+            together = _stream(len(streams), members, typed, names, bounded)
             merged = merge([clause.program for clause in together.clauses])
             wanted = [together.clauses[pattern].clause for pattern in merged.in_common]
             alone.update({number: NOTHING_IN_COMMON for number in members if number not in wanted})
         if wanted:
-            streams.append(_stream(len(streams), wanted, typed, names, by_choice=by_choice))
+            streams.append(_stream(len(streams), wanted, typed, names, bounded, by_choice=by_choice))
     return ClausesPlan(tuple(streams), dict(sorted(alone.items())))
 
 
@@ -180,11 +180,17 @@ def _direction(key: BoundKey) -> tuple[str, bool, bool]:
 
 
 def _stream(
-    number: int, members: Sequence[int], typed: Sequence[TypedPlan], names: Sequence[str], *, by_choice: bool = False
+    number: int,
+    members: Sequence[int],
+    typed: Sequence[TypedPlan],
+    names: Sequence[str],
+    bounded: Sequence[bool],
+    *,
+    by_choice: bool = False,
 ) -> ClauseStream:
     collected = _Stream(number)
     for member in members:
-        collected.add(member, names[member], typed[member].plan)
+        collected.add(member, names[member], typed[member].plan, bounded[member])
     return collected.built(by_choice)
 
 
@@ -198,10 +204,11 @@ class _Stream:
         self.neighbours: dict[Navigation, str] = {}
         self.clauses: list[ClauseProgram] = []
 
-    def add(self, number: int, name: str, plan: MatchPlan) -> None:
+    def add(self, number: int, name: str, plan: MatchPlan, bounded: bool) -> None:
         self.first = self.first or plan
         graph = row_graph(plan.nfa, may_skip(plan))
-        self.clauses.append(ClauseProgram(number, self._program(name, plan, graph), graph))
+        program = replace(self._program(name, plan, graph), bounded=bounded)
+        self.clauses.append(ClauseProgram(number, program, graph))
 
     def built(self, by_choice: bool) -> ClauseStream:
         assert self.first is not None

@@ -25,6 +25,7 @@ from ostinato.predicates import types as t
 from ostinato.predicates.lowering import lower_conditions
 from ostinato.query.event_query import RunCondition, Selection
 from ostinato.query.expressions import Aggregate, Anchor, Expr
+from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.drafts import reachable
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram, PatternStep
 from ostinato.sharing.run_conditions import IS_BOUND, events_read, renamed
@@ -38,8 +39,9 @@ class BoundedPrograms:
     declined: Mapping[int, str]
 
 
-def bounded_programs(typed: TypedEventsPlan, names: Sequence[str]) -> BoundedPrograms:
-    """`names` are the queries', for reports. Nothing is raised: what is wrong with a query its own engine says."""
+def bounded_programs(typed: TypedEventsPlan, names: Sequence[str], bounds: Bounds | None = None) -> BoundedPrograms:
+    """`names` are the queries', for reports. `bounds` has an entry for each query; None: nothing is bounded. Nothing is
+    raised: what is wrong with a query its own engine says."""
     programs: dict[int, PatternProgram] = {}
     declined: dict[int, str] = {}
     for number, query in enumerate(typed.plan.queries):
@@ -48,7 +50,7 @@ def bounded_programs(typed: TypedEventsPlan, names: Sequence[str]) -> BoundedPro
             program = pattern_program(names[number], query, typed.plan)
             reason = _why_not_lowered(program, query, typed)
         if reason is None:
-            programs[number] = program
+            programs[number] = replace(program, bounded=bounds is not None and bounds.bounded[number])
         else:
             declined[number] = reason
     return BoundedPrograms(programs, declined)

@@ -61,7 +61,7 @@ def shared_matches(
     Raises BOUND_NOT_SUPPORTED for a query that has a bound and that the matcher doesn't take.
     """
     plan = typed.plan
-    found = bounded_programs(typed, names)
+    found = bounded_programs(typed, names, bounds)
     declined = {i: why for i, why in found.declined.items() if plan.queries[i].returns_matches}
     forced = carried | (frozenset() if bounds is None else _bounded(typed, bounds, found))
     not_shared = NOT_SHARED if sharing == "never" else NOTHING_IN_COMMON

@@ -89,8 +89,10 @@ class BoundRequest:
     def state_needs(self, names: Sequence[str]) -> dict[str, Any]:
         """What the state of a stream of these queries depends on. Amounts of time and memory, weights and the clock may
         be others when it goes on; a ratio was measured once and stays."""
-        ratios = [] if self.is_empty else [None if b is None else b.ratio for b in self.bounds(names).latency]
-        return {"bounded": not self.is_empty, "ratios": ratios, "shedding": self.shedding, "state": self.state}
+        bounds = None if self.is_empty else self.bounds(names)
+        ratios = [] if bounds is None else [None if b is None else b.ratio for b in bounds.latency]
+        bounded = bounds is not None and bounds.bounded  # queries with a bound have states of their own
+        return {"bounded": bounded, "ratios": ratios, "shedding": self.shedding, "state": self.state}
 
     @staticmethod
     def from_values(values: Mapping[str, Any]) -> BoundRequest:

@@ -49,6 +49,12 @@ class Draft:
     ways: tuple[Way, ...]
     accepting: Mapping[int, tuple[RunCondition, ...]] = field(default_factory=dict)
     extent: Extent = field(default_factory=Extent)
+    bounded: bool = False
+
+    @property
+    def shares_with(self) -> tuple[Extent, bool]:
+        """Drafts that share states agree in this."""
+        return self.extent, self.bounded
 
     def renamed(self, names: Mapping[str, str]) -> Draft:
         """The same pattern over variables called otherwise."""
@@ -90,7 +96,7 @@ def draft_of(number: int, program: PatternProgram) -> Draft:
         for state, checks in program.accepting
         if state in useful
     }
-    return Draft(number, program.labels, program.states, ways, ends, program.extent)
+    return Draft(number, program.labels, program.states, ways, ends, program.extent, program.bounded)
 
 
 def _useful(program: PatternProgram) -> set[int]:

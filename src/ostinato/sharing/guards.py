@@ -54,7 +54,7 @@ def _hosts(drafts: Sequence[Draft], classes: StateClasses) -> dict[tuple[int, in
             if ways_in[way.target] == 1:
                 key = (
                     classes.of(place, way.source), way.label, way.condition, way.absent, way.adjacent, way.segment,
-                    draft.extent,
+                    draft.shares_with,
                 )  # fmt: skip
                 alike.setdefault(key, {}).setdefault(_asked(way), []).append((place, way))
     hosts: dict[tuple[int, int], Way] = {}

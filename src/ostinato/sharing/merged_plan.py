@@ -99,6 +99,8 @@ class MergedPlan:
     states_apart: int
     """How many nodes there would be if nothing were shared."""
     stream: int = 0
+    bounded: tuple[bool, ...] = ()
+    """[pattern] Those with a bound share nothing with those without."""
 
     def clusters(self) -> dict[int, tuple[int, ...]]:
         """The nodes by their bit set; ROOT is in none."""
@@ -134,8 +136,7 @@ def merge(
         drafts = with_segments(drafts)
     if guards and not separate:
         drafts = with_guards(drafts)
-    stream = programs[0].stream if programs else 0
-    return _Assembly(drafts, separate=separate).plan(tuple(program.name for program in programs), apart, stream)
+    return _Assembly(drafts, separate=separate).plan(programs, apart)
 
 
 class _Assembly:
@@ -167,11 +168,11 @@ class _Assembly:
         self.number = {group: number for number, group in enumerate(order)}
         self.steps = [self._numbered(step) for step in steps]
 
-    def plan(self, names: tuple[str, ...], states_apart: int, stream: int) -> MergedPlan:
+    def plan(self, programs: Sequence[PatternProgram], states_apart: int) -> MergedPlan:
         ends = tuple(self._ends())
         labels = tuple(dict.fromkeys(way.label for draft in self.drafts for way in draft.ways))
         return MergedPlan(
-            names=names,
+            names=tuple(program.name for program in programs),
             labels=labels,
             nodes=self._nodes(labels, _reaching(ends, self.steps, self.classes.count)),
             steps=tuple(sorted(self.steps, key=lambda step: (step.condition, step.source, step.target, step.segment))),
@@ -181,7 +182,8 @@ class _Assembly:
                 _own_labels(draft.names, labels) for draft in self.drafts if draft.pattern != NO_PATTERN
             ),
             states_apart=states_apart,
-            stream=stream,
+            stream=programs[0].stream if programs else 0,
+            bounded=tuple(program.bounded for program in programs),
         )
 
     def _step(self, place: int, way: Way) -> PlanStep:

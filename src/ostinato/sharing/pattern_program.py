@@ -66,3 +66,6 @@ class PatternProgram:
     extent: Extent = field(default_factory=Extent)
     stream: int = 0
     """Patterns over other keys, groups or orders have other streams; they are never merged."""
+    bounded: bool = False
+    """Whether matches may be given up. A bounded pattern shares no state with one that has no bound: the work on a
+    shared state can't be saved, so the bounded pattern would lose everything else."""

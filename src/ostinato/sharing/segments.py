@@ -1,7 +1,8 @@
 """Equal sub-patterns at other offsets -> segments: chains that are matched once, which patterns then join.
 
 A chain is two or more single events in a row: no loop, nothing absent or adjacent inside, no match ends inside. Chains
-are equal when their events have equal conditions and equal conditions among themselves, in patterns of equal extent.
+are equal when their events have equal conditions and equal conditions among themselves, in patterns of equal extent,
+all of which have a bound or none.
 
 Matching a segment on its own also finds sub-matches that no prefix ever wants. So a chain becomes a segment only where
 that pays: at least two patterns have it, at places that aren't one node already, and a condition between its own events
@@ -14,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.matching.event_program import Extent
 from ostinato.query.event_query import RunCondition
 from ostinato.sharing.drafts import NO_PATTERN, Draft, Way, reachable
 from ostinato.sharing.pattern_program import START
@@ -46,18 +46,19 @@ class _Chain:
     def states(self) -> frozenset[int]:
         return frozenset(way.target for way in self.ways)
 
-    def key(self, extent: Extent) -> Hashable:
-        """Equal for equal chains: variables are told by their place in the chain."""
+    def key(self, draft: Draft) -> Hashable:
+        """Equal for equal chains: variables are told by their place in the chain. `draft` is the chain's own."""
         local = {name: f"@{place}" for place, name in enumerate(self.names)}
         checks = tuple(frozenset(renamed(check, local) for check in checks) for checks in self.inside)
-        return extent, tuple(way.condition for way in self.ways), tuple(way.edges for way in self.ways[1:]), checks
+        conditions, edges = tuple(way.condition for way in self.ways), tuple(way.edges for way in self.ways[1:])
+        return draft.shares_with, conditions, edges, checks
 
 
 def with_segments(drafts: Sequence[Draft]) -> list[Draft]:
     """The drafts with what segments stand for cut out of them, and behind them the segments as drafts."""
     found: dict[Hashable, list[_Chain]] = {}
     for chain in _chains(drafts):
-        found.setdefault(chain.key(drafts[chain.draft].extent), []).append(chain)
+        found.setdefault(chain.key(drafts[chain.draft]), []).append(chain)
     candidates = sorted(filter(_are_worth_it, found.values()), key=_saving, reverse=True)
     result = list(drafts)
     segments: list[Draft] = []
@@ -70,7 +71,7 @@ def with_segments(drafts: Sequence[Draft]) -> list[Draft]:
         for chain in members:
             taken.setdefault(chain.draft, set()).update(chain.states)
             result[chain.draft] = _joined(result[chain.draft], chain, names, len(segments))
-        segments.append(_segment(members[0], names, drafts[members[0].draft].extent))
+        segments.append(_segment(members[0], names, drafts[members[0].draft]))
     return [*result, *segments]
 
 
@@ -183,7 +184,7 @@ def _joined(draft: Draft, chain: _Chain, names: tuple[str, ...], segment: int) -
     return replace(draft, ways=(*kept, over))
 
 
-def _segment(chain: _Chain, names: tuple[str, ...], extent: Extent) -> Draft:
+def _segment(chain: _Chain, names: tuple[str, ...], draft: Draft) -> Draft:
     local = dict(zip(chain.names, names, strict=True))
     ways = tuple(
         Way(
@@ -196,4 +197,4 @@ def _segment(chain: _Chain, names: tuple[str, ...], extent: Extent) -> Draft:
         )
         for place, way in enumerate(chain.ways)
     )
-    return Draft(NO_PATTERN, names, len(ways) + 1, ways, {len(ways): ()}, extent)
+    return Draft(NO_PATTERN, names, len(ways) + 1, ways, {len(ways): ()}, *draft.shares_with)

@@ -1,8 +1,9 @@
 """Drafts -> which of their states are one node: those that are reached by the same ways.
 
 Forward merging by partition refinement. Two states are in one class while their last events have the same variable,
-condition and extent, and their ways in come from the same classes under the same conditions. So the partial matches of
-one are exactly those of the other, whatever follows. States of one pattern are never one: it is deterministic.
+condition and extent, both patterns or neither have a bound, and their ways in come from the same classes under the same
+conditions. So the partial matches of one are exactly those of the other, whatever follows. States of one pattern are
+never one: it is deterministic.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class _Graph:
             for way in draft.ways:
                 if (place, way.target) not in self.states:
                     self.states[place, way.target] = len(self.keys)
-                    self.keys.append((way.label, draft.extent, place if separate else _NOTHING))
+                    self.keys.append((way.label, draft.shares_with, place if separate else _NOTHING))
         self.incoming: list[list[tuple[int, int, int]]] = [[] for _ in self.keys]
         segment_ends = [
             self.states[place, next(iter(draft.accepting))]

@@ -217,9 +217,16 @@ def test_losses_add_up_over_calls(stream: Stream) -> None:
     bounds = latency_bound(stream, latency_bound="60 ns")
     whole, parts = run(stream, bounds), run(stream, bounds, cuts=tuple(range(100, 8000, 100)))
     for pattern in range(2):
-        once = whole.reports[0].patterns[pattern].lost_estimate
-        assert once is not None and once > 0
-        assert sum(report.patterns[pattern].lost_estimate or 0.0 for report in parts.reports) == pytest.approx(once)
+        once = sum(period.lost_estimate[pattern] for period in whole.reports[0].periods)
+        assert once > 0
+        periods = [period for report in parts.reports for period in report.periods]
+        assert sum(period.lost_estimate[pattern] for period in periods) == pytest.approx(once)
+
+
+def test_the_recall_of_a_call_shorter_than_a_window_is_unknown_once_something_was_dropped(stream: Stream) -> None:
+    parts = run(stream, latency_bound(stream, latency_bound="60 ns"), cuts=tuple(range(100, 8000, 100)))
+    told = [report.patterns[0].recall_estimate for report in parts.reports]
+    assert told[0] == 1.0 and set(told[10:]) == {None}
 
 
 def test_recall_is_told_of_a_pattern_beside_one_without_a_bound(stream: Stream, exact: Ran) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.sharing.bounds import Bounds, read_bounds
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, at_most
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, at_most, sure_recall
 
 ROW = PatternReport(
     query="q",
@@ -39,6 +39,21 @@ def test_a_line_for_each_pattern() -> None:
         "kept for 75.0% of the events; latency 100 ns median, 130 ns at 99 %; "
         "deciding took 4.0% of the time of matching",
     ]
+
+
+def test_an_unknown_recall_is_said_to_be_unknown_and_why() -> None:
+    row = replace(ROW, lost_estimate=None, recall_estimate=None)
+    assert "90 matches, an unknown number given up (recall unknown: the estimate is too uncertain), 7" in lines(row)[1]
+    other = str(Report((row,), policy="random_input", is_estimated=False))
+    assert "recall unknown: random_input doesn't estimate losses" in other
+
+
+def test_recall_is_known_where_the_doubt_in_losses_matters_little() -> None:
+    assert sure_recall(900, 100, steps=2) == sure_recall(900, 100, steps=4) == 0.9
+    assert sure_recall(500, 500, steps=2) == 0.5
+    assert sure_recall(500, 500, steps=6) is None
+    assert sure_recall(20, 980, steps=6) == 0.02
+    assert sure_recall(0, 1, steps=2) is None  # too few to tell
 
 
 def test_deciding_may_take_longer_than_matching() -> None:

@@ -240,7 +240,7 @@ class BoundedCall:
             rows,
             self.tally.periods,
             self.keeper.policy.name,
-            not self.keeper.policy.input_part,
+            self.keeper.policy.estimates,
             bounds=bounds,
             memory_bytes=None if bounds.memory_bytes is None else int(self.most_memory),
             spent_ns=self.tally.matching_ns + self.tally.deciding_ns,

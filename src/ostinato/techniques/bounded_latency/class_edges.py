@@ -146,7 +146,7 @@ def regrouped(old: Sketch, class_at: NDArray[np.int64], changed: set[int], weigh
         count = after.stop - after.start
         if node in changed:
             belief[node] = min(1.0, weight * count / max(float(old.chain_visits[before].sum()), 1e-9))
-        for name in ("attempts", "created", "visits", "chain_visits", "made", "ended"):
+        for name in ("attempts", "created", "evicted", "visits", "chain_visits", "made", "ended"):
             values = getattr(old, name)[before]
             slow = name in ("chain_visits", "made", "ended")
             if node in changed:

@@ -78,6 +78,8 @@ class Keeper:
     found: Estimates | None = None
     """What the sketch last gave; None where it has learnt since."""
     given_up: GivenUp = field(init=False)
+    dropped_at: Reals = field(init=False)
+    """[pattern] the row at which a drop was last noticed; minus infinity: never."""
     chosen_at: int = 0
     """The row at which the state was last chosen from."""
     regrouped_at: int = 0
@@ -106,6 +108,7 @@ class Keeper:
         self.control = new_control(self.shape.patterns)
         self._keep_all()
         self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
+        self.dropped_at = np.full(self.shape.patterns, -np.inf)
         self.calibration = Calibration(np.array([b.ratio if b and b.ratio else np.nan for b in self.bounds.latency]))
         self.shed_input = InputShedding(asked_conditions(self.shape, ~self._bounded))
         self.next_chunk(self.chunk_rows)
@@ -195,6 +198,7 @@ class Keeper:
         ledger, rows = run.ledger, self.accounts.rows
         counted = self.accounts.counted(ledger)
         self.given_up.add(counted, self.whole)
+        self.dropped_at[counted.dropped.any(axis=0)] = self.rows_seen
         rates, chains = self._fade(rows, RATES_FADE), max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
         self.sketch.observe(counted, rows, self.kept, self.whole, rates, chains)
         is_guess = self.orders is not None  # what was dropped isn't there to be counted
@@ -207,6 +211,12 @@ class Keeper:
         lost = self.price_losses()
         self._learn_classes(run)
         return lost
+
+    def nothing_lost(self, pattern: int, rows: int) -> bool:
+        """At the end of a call: whether no match can be missing among those of the last `rows` events."""
+        assert self.accounts is not None
+        before = self.rows_seen - rows - self.window_rows
+        return bool(self.dropped_at[pattern] < before and not self.accounts.carried.dropped[:, pattern].any())
 
     def price_losses(self) -> Reals:
         lost = lost_matches(self.sketch, self.given_up)

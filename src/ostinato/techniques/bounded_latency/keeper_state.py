@@ -21,8 +21,8 @@ _CHUNK = ("rows", "spent_ns", "calling_ns", "visits", "checks", "births", "step_
 
 def _parts(keeper: Keeper) -> dict[str, tuple[object, tuple[str, ...]]]:
     """By name who is written and read, and which of its fields."""
-    chosen = ("cut", "kept", "whole", "share", "looked_at", "regrouped_at", "chosen_at")
-    counts = ("rows", "attempts", "created", "visits", "checks", "step_work", "kept", "whole", "pace")
+    chosen = ("cut", "kept", "whole", "share", "dropped_at", "looked_at", "regrouped_at", "chosen_at")
+    counts = ("rows", "attempts", "created", "evicted", "visits", "checks", "step_work", "kept", "whole", "pace")
     return {
         "keeper": (keeper, (*chosen, "window_rows", "rows_seen", "memory", "total_ns", "chunk_rows")),
         "sketch": (keeper.sketch, (*counts, "chain_visits", "cells", "ended", "made")),

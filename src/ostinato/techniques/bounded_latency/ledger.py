@@ -33,6 +33,8 @@ class Ledger(NamedTuple):
     """[slot] partial matches made (kept for at least one pattern), by their age when made."""
     refused: NDArray[np.int64]
     """[slot] partial matches that were not made, since the orders left no pattern to keep them for."""
+    evicted: NDArray[np.int64]
+    """[slot] partial matches that were dropped to give memory back, by their age then."""
     visits: NDArray[np.int64]
     """[slot] times such a partial match was looked at for an event, by its age then."""
     checks: NDArray[np.int64]

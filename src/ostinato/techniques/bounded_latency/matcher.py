@@ -99,6 +99,7 @@ class SharedMatcher:
             live=np.zeros(classes, np.int64),
             created=np.zeros(slots, np.int64),
             refused=np.zeros(slots, np.int64),
+            evicted=np.zeros(slots, np.int64),
             visits=np.zeros(slots, np.int64),
             checks=np.zeros(classes, np.int64),
             completed=np.zeros((classes, patterns), np.int64),

@@ -42,7 +42,7 @@ from ostinato.techniques.bounded_latency.store import (
     new_lists,
     new_store,
 )
-from ostinato.techniques.bounded_latency.upkeep import classify, drop_all, note_rows, slots_now
+from ostinato.techniques.bounded_latency.upkeep import classify, evict, note_rows, slots_now
 from ostinato.techniques.bounded_latency.visits import KeptFor
 
 if TYPE_CHECKING:
@@ -169,9 +169,10 @@ class MatcherRun:
             slots = np.empty(len(listed), np.int64)
             slots_now(listed, row, self.plan, self.rows.positions, store, self.lists, self.matcher.ages, slots)
             keys = (rank[slots] << 32) - store.links[listed, TAG]
-            worst = listed[_lowest(keys, store.serial[listed], self.live - most)]
+            worst = _lowest(keys, store.serial[listed], self.live - most)
             # What others grew out of goes only with them, so once may not be enough.
-            drop_all(worst, self.rows.positions, store, self.lists, self.ledger, self.plan.node_count)
+            positions, nodes = self.rows.positions, self.plan.node_count
+            evict(listed[worst], slots[worst], positions, store, self.lists, self.ledger, nodes)
 
     def _check_matches(self) -> None:
         most = self.matcher.limits.most_matches

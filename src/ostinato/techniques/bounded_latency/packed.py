@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ostinato.errors import MatchError
 
 Value = NDArray[np.generic] | float | int | bool | str | None
-VERSION = 3
+VERSION = 4
 _HEADER = struct.Struct("<4sHI")
 _MAGIC = b"OSBK"
 

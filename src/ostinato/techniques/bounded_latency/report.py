@@ -12,6 +12,13 @@ from ostinato.sharing.bounds import Bounds
 from ostinato.techniques.bounded_latency.latency import CALIBRATION_EVENTS, CALIBRATION_WINDOWS
 
 Reals = NDArray[np.float64]
+STEP_DOUBT = 1.4
+"""Factor by which an estimate of lost matches is taken to be wrong, for each event that a match has after its first.
+Chosen on random workloads: with 1.4 none of 550 reported recalls was off by more than `TOLERANCE`, with 1.3 two."""
+TOLERANCE = 0.2
+"""A reported recall lies within this of the true one. A law checks it (tests/laws/test_reported_recall.py)."""
+FEWEST_MATCHES = 50
+"""With fewer matches, found and lost together, the recall is unknown."""
 MOST_PERIODS = 512
 """Of which the report keeps account; beyond, neighbours are put together."""
 
@@ -27,8 +34,8 @@ class PatternReport:
     dropped: int
     """Times a partial match was dropped for this pattern, or not made."""
     lost_estimate: float | None
-    """None, like the recall, for a policy that sheds input: nobody knows what events would have given that were never
-    looked at."""
+    """None, like the recall: unknown. The policy doesn't estimate losses, the estimate is too uncertain
+    (`sure_recall`), or the call had less than a window of events."""
     recall_estimate: float | None
     bound_ns: float | None
     calibrated_events: int | None
@@ -73,7 +80,7 @@ class Report:
     periods: tuple[Period, ...] = ()
     policy: str = "sharp"
     is_estimated: bool = True
-    """Whether losses can be estimated under the policy."""
+    """Whether the policy estimates losses."""
     bounds: Bounds | None = None
     """The engine's part of what was allowed."""
     memory_bytes: int | None = None
@@ -97,7 +104,8 @@ class Report:
     def by_period(self) -> pa.Table:
         """A row for each pattern and period."""
         rows = [(period, at, pattern.query) for period in self.periods for at, pattern in enumerate(self.patterns)]
-        lost = [period.lost_estimate[at] if self.is_estimated else None for period, at, _ in rows]
+        is_known = [row.recall_estimate is not None for row in self.patterns]
+        lost = [period.lost_estimate[at] if is_known[at] else None for period, at, _ in rows]
         found = [period.matches[at] for period, at, _ in rows]
         return pa.table(
             {
@@ -115,8 +123,14 @@ class Report:
         )
 
     def __str__(self) -> str:
-        lines = [_line(row, self._latency_words(row)) for row in self.patterns]
+        lines = [_line(row, self._given_up_words(row), self._latency_words(row)) for row in self.patterns]
         return "\n".join([f"shedding: {self.policy}", *lines, *self._bounds_together()])
+
+    def _given_up_words(self, row: PatternReport) -> str:
+        if row.lost_estimate is not None and row.recall_estimate is not None:
+            return f"about {row.lost_estimate:,.0f} given up (recall about {row.recall_estimate:.1%})"
+        why = "the estimate is too uncertain" if self.is_estimated else f"{self.policy} doesn't estimate losses"
+        return f"an unknown number given up (recall unknown: {why})"
 
     def _latency_words(self, row: PatternReport) -> str:
         """The bound on a pattern's latency, and how it was kept."""
@@ -165,6 +179,16 @@ def recall(matches: float, lost: float) -> float:
     return matches / (matches + lost) if matches + lost > 0 else 1.0
 
 
+def sure_recall(matches: float, lost: float, steps: int) -> float | None:
+    """The recall, or None where the doubt in the estimate of `lost` leaves more than `TOLERANCE`. `steps`: events of a
+    match after its first."""
+    if matches + lost < FEWEST_MATCHES:
+        return None
+    told, factor = recall(matches, lost), STEP_DOUBT**steps
+    doubt = max(told - recall(matches, lost * factor), recall(matches, lost / factor) - told)
+    return told if doubt <= TOLERANCE else None
+
+
 def with_period(periods: tuple[Period, ...], period: Period) -> tuple[Period, ...]:
     return at_most((*periods, period), MOST_PERIODS)
 
@@ -177,10 +201,7 @@ def at_most(periods: tuple[Period, ...], count: int) -> tuple[Period, ...]:
     return periods
 
 
-def _line(row: PatternReport, bound: str) -> str:
-    given_up = "an unknown number given up with events that were left out"
-    if row.lost_estimate is not None and row.recall_estimate is not None:
-        given_up = f"about {row.lost_estimate:,.0f} given up (recall about {row.recall_estimate:.1%})"
+def _line(row: PatternReport, given_up: str, bound: str) -> str:
     latency = ""
     if row.latency_p50_ns is not None and row.latency_p99_ns is not None:
         latency = f"latency {_time(row.latency_p50_ns)} median, {_time(row.latency_p99_ns)} at 99 %"

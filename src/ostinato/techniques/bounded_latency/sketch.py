@@ -56,6 +56,8 @@ class Sketch:
     attempts: Reals = field(init=False)
     """[class, age] partial matches made or refused."""
     created: Reals = field(init=False)
+    evicted: Reals = field(init=False)
+    """[class, age] partial matches dropped to give memory back, by their age then."""
     visits: Reals = field(init=False)
     checks: Reals = field(init=False)
     """[node]"""
@@ -86,7 +88,7 @@ class Sketch:
 
     def __post_init__(self) -> None:
         classes, at = int(self.class_at[-1]), self.class_at
-        self.attempts, self.created, self.visits = (np.zeros((classes, self.ages)) for _ in range(3))
+        self.attempts, self.created, self.evicted, self.visits = (np.zeros((classes, self.ages)) for _ in range(4))
         self.checks = np.zeros(self.shape.nodes)
         self.step_work = np.zeros(len(self.shape.step_source))
         self.kept, self.whole = np.ones((classes, self.ages)), np.ones((classes, self.ages))
@@ -129,6 +131,7 @@ class Sketch:
         self.rows = self.rows * fade + rows
         self.attempts = self.attempts * fade + created + counted.refused.reshape(slots)
         self.created = self.created * fade + created
+        self.evicted = self.evicted * fade + counted.evicted.reshape(slots)
         self.visits = self.visits * fade + visits
         self.checks = self.checks * fade + self.by_node(counted.checks.astype(np.float64))
         self.step_work = self.step_work * fade + counted.step_work
@@ -158,9 +161,10 @@ class Sketch:
                 self.chain(parent, child)[:] *= remains
 
     def _observe_pace(self) -> None:
-        """From slots that were kept whole up to their age: of others we don't know how many were there to visit."""
+        """From slots that were kept whole up to their age: of others we don't know how many were there to visit.
+        Evicted partial matches were there up to the age of their eviction."""
         steady = np.minimum.accumulate(self.whole, axis=1) > STEADY
         visited = self.by_node((self.visits * steady).sum(axis=1))
-        present = self.by_node((living(self.created) * steady).sum(axis=1))
+        present = self.by_node((living(self.created - self.evicted) * steady).sum(axis=1))
         usual = (float(visited.sum()) + ENOUGH) / (float(present.sum()) + ENOUGH)
         self.pace = np.where(present > ENOUGH, (visited + ENOUGH * usual) / (present + ENOUGH), self.pace)

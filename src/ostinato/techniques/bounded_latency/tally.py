@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.ledger import Ledger
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, recall, with_period
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, sure_recall, with_period
 
 Reals = NDArray[np.float64]
 
@@ -23,6 +23,8 @@ class Tally:
     found: Reals
     """Complete matches, each once, however many windows hold it: what is lost is estimated in the same measure."""
     periods: tuple[Period, ...] = ()
+    rows: int = 0
+    """Rows of which losses were counted."""
     period_rows: int = 0
     period_end: int = 0
     """The row of the stream up to which the period is counted."""
@@ -38,7 +40,19 @@ class Tally:
         self.dropped = self.dropped + counted.dropped.sum(axis=0)
         self.found = self.found + counted.completed.sum(axis=0)
         self.lost = self.lost + lost
+        self.rows += rows
         self.period_rows += rows
+
+    def recall(self, keeper: Keeper, pattern: int) -> float | None:
+        """Of the pattern in this call; None: unknown."""
+        if not keeper.bounds.bounded[pattern]:
+            return 1.0
+        if not keeper.policy.input_part and keeper.nothing_lost(pattern, self.rows):
+            return 1.0
+        if not keeper.policy.estimates or self.rows < keeper.window_rows:
+            return None
+        steps = int(keeper.shape.estimated_steps[pattern])
+        return sure_recall(float(self.found[pattern]), float(self.lost[pattern]), steps)
 
     def close_period(self) -> None:
         now = (self.dropped, self.lost, self.found)
@@ -58,12 +72,12 @@ def pattern_reports(
 ) -> tuple[PatternReport, ...]:
     """`matches` of this call by pattern, each once for every window that holds it; `once`: whatever windows hold it."""
     meter = keeper.meter
-    estimated = not keeper.policy.input_part  # nobody knows what events that were never looked at would have given
     quantiles = [meter.quantile_ns(share) for share in (0.5, 0.95, 0.99)]
     rows = []
     for at, count in enumerate(matches):
         bound, asked = float(meter.bound_ns[at]), keeper.bounds.latency[at]
-        lost, found = float(tally.lost[at]), float(tally.found[at])
+        recall = tally.recall(keeper, at)
+        lost = None if recall is None else float(tally.lost[at])
         p50, p95, p99 = (float(of[at]) for of in quantiles) if meter.events else (None, None, None)
         rows.append(
             PatternReport(
@@ -71,8 +85,8 @@ def pattern_reports(
                 events=events,
                 matches=count,
                 dropped=int(tally.dropped[at]),
-                lost_estimate=lost * (count / int(once[at]) if once[at] else 1.0) if estimated else None,
-                recall_estimate=recall(found, lost) if estimated else None,
+                lost_estimate=None if lost is None else lost * (count / int(once[at]) if once[at] else 1.0),
+                recall_estimate=recall,
                 bound_ns=bound if np.isfinite(bound) else None,
                 calibrated_events=keeper.calibration.events if asked is not None and asked.ratio else None,
                 latency_p50_ns=p50,

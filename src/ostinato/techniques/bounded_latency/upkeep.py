@@ -60,10 +60,12 @@ def slots_now(pms, row, plan, positions, store, lists, ages, slots):  # type: ig
 
 
 @borrowing_kernel
-def drop_all(pms, positions, store, lists, ledger, nodes):  # type: ignore[no-untyped-def]
-    """Drops each of `pms` for all of its patterns."""
+def evict(pms, slots, positions, store, lists, ledger, nodes):  # type: ignore[no-untyped-def]
+    """Drops each of `pms`, now in `slots`, for all of its patterns."""
     links, kin = store.links, store.kin
-    for pm in pms:
+    for i in range(len(pms)):
+        pm = pms[i]
+        ledger.evicted[slots[i]] += 1
         for word in range(store.masks.shape[1]):
             lost, pattern = np.uint64(store.masks[pm, word]), word * 64
             while lost != 0:

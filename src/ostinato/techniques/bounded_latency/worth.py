@@ -64,11 +64,22 @@ def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
         model.by_class,
         model.by_age,
     )
-    links, found = sketch.links, _room(sketch)
+    links, found = sketch.links, _room(sketch, sketch.ages)
     work_out(links, _known(sketch), asked, found)
     per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
     work = per_event * held[:, None]
     return Estimates(found.quality, found.worth, found.worth_at, found.cost, work, per_event)
+
+
+def matches_to_come(sketch: Sketch, parts: int) -> Found:
+    """What a partial match will yield while nothing is dropped, with each age cut into `parts`: `worth` and `worth_at`
+    of the result are those of ages so many times as fine."""
+    patterns = sketch.shape.patterns
+    found = _room(sketch, sketch.ages * parts)
+    known = _known(sketch)._replace(pace=sketch.pace / parts)
+    free, no_cost = np.zeros((sketch.shape.nodes, patterns)), np.zeros(len(sketch.node_of))
+    work_out(sketch.links, known, Asked(np.ones(patterns), free, no_cost, True, True, True), found)
+    return found
 
 
 def _known(sketch: Sketch) -> Known:
@@ -85,20 +96,20 @@ def _known(sketch: Sketch) -> Known:
     )
 
 
-def _room(sketch: Sketch) -> Found:
+def _room(sketch: Sketch, ages: int) -> Found:
     sizes, patterns = np.diff(sketch.class_at), np.diff(sketch.links.column_at)
     most_classes, most_patterns = int(sizes.max(initial=0)), int(patterns.max(initial=0))
-    slots = (int(sketch.class_at[-1]), sketch.ages)
-    worth_at = np.cumsum([0, *(sizes * patterns * sketch.ages)]).astype(np.int64)
+    slots = (int(sketch.class_at[-1]), ages)
+    worth_at = np.cumsum([0, *(sizes * patterns * ages)]).astype(np.int64)
     return Found(
         worth_at,
         np.zeros(int(worth_at[-1])),
         np.zeros(sketch.shape.nodes, np.bool_),
         cost=np.zeros(slots),
         quality=np.full(slots, np.inf),
-        yields=np.zeros((int((sizes * patterns).max(initial=0)), sketch.ages)),
-        follows=np.zeros((most_classes, sketch.ages)),
-        average=np.zeros((most_patterns + 1, sketch.ages)),
+        yields=np.zeros((int((sizes * patterns).max(initial=0)), ages)),
+        follows=np.zeros((most_classes, ages)),
+        average=np.zeros((most_patterns + 1, ages)),
     )
 
 

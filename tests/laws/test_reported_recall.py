@@ -1,0 +1,143 @@
+"""A reported recall lies within a tolerance of the true one, for every kind of bound; otherwise it is unknown.
+
+The true recall comes from a run without a bound. A virtual clock makes all runs the same on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.laws.test_bounded_clauses import CROWDED, crowd
+
+import ostinato as ost
+from ostinato.runtimes.bounded_options import Shedding
+from ostinato.techniques.bounded_latency.report import FEWEST_MATCHES, TOLERANCE
+
+CLOCK = ost.VirtualClock()
+KINDS = ("latency_bound", "latency ratio", "memory_bound", "batch_budget", "selection_ratio")
+OTHERS = tuple(policy for policy in get_args(Shedding) if policy != "sharp")
+EVENTS = 5_000
+
+
+def query(pattern: str, condition: str, seconds: int) -> str:
+    return (
+        f"TYPE kind TIME ts PATTERN SEQ({pattern}) WHERE SAME[user] AND {condition} WITHIN {seconds} SECONDS "
+        "RETURN MATCHES"
+    )
+
+
+QUERIES = {
+    "short": (query("A a, B b, C c", "a.x + b.x < c.x", 100), query("A a, B b, D d", "a.x > d.x", 100)),
+    "loop": (query("A a, B+ b, C c", "a.x < c.x", 40), query("A a, NOT E e, B b, D d", "a.x > d.x", 80)),
+    "long": (
+        query("A a, B b, C c, D d, E e, A f", "a.x < b.x AND b.x + c.x < d.x AND e.x < f.x", 120),
+        query("A a, B b, C c, D d, B e, C f", "a.x < b.x AND b.x + c.x < d.x AND e.x > f.x", 120),
+    ),
+    "clauses": CROWDED,
+}
+
+
+def events(seed: int) -> pa.Table:
+    draw = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "ts": pa.array(np.arange(EVENTS) * 1_000_000, pa.timestamp("us", "UTC")),
+            "kind": draw.choice(list("ABCDE"), EVENTS),
+            "user": draw.integers(0, 4, EVENTS),
+            "x": draw.integers(0, 100, EVENTS),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A workload without a bound."""
+
+    table: pa.Table
+    matches: dict[str, int]
+    latency_ns: dict[str, float]
+    spent_ns: int
+    memory_bytes: int
+
+    def bound(self, kind: str, share: float) -> dict[str, Any]:
+        """A bound at about this share of what the workload takes without one."""
+        match kind:
+            case "latency_bound":
+                return {"latency_bound": {name: f"{share * ns:.3f} ns" for name, ns in self.latency_ns.items()}}
+            case "latency ratio":
+                return {"latency_bound": share}
+            case "memory_bound":
+                return {"memory_bound": int(share * self.memory_bytes)}
+            case "batch_budget":
+                return {"batch_budget": f"{int(share * self.spent_ns)} ns"}
+            case _:
+                return {"selection_ratio": share}
+
+
+@cache
+def whole(name: str, seed: int) -> Whole:
+    table = crowd(seed, 3_000) if name == "clauses" else events(seed)
+    exact = ost.Workload(list(QUERIES[name])).run(table)
+    calm = ost.Workload(list(QUERIES[name]), latency_bound="1 s", memory_bound="1 GB", clock=CLOCK).run(table)
+    rows = calm.report.table().to_pylist()
+    return Whole(
+        table,
+        {name: exact[name].num_rows for name in exact},
+        {row["query"]: row["latency_p50_ns"] for row in rows},
+        rows[0]["spent_ns"],
+        rows[0]["memory_bytes"],
+    )
+
+
+def check(name: str, seed: int, kind: str, share: float, shedding: Shedding = "sharp") -> list[float | None]:
+    """The recall reported of each query."""
+    at = whole(name, seed)
+    bounded = ost.Workload(list(QUERIES[name]), shedding=shedding, clock=CLOCK, **at.bound(kind, share)).run(at.table)
+    rows = bounded.report.table().to_pylist()
+    for row in rows:
+        every, told = at.matches[row["query"]], row["recall_estimate"]
+        assert every > FEWEST_MATCHES
+        assert (told is None) == (row["lost_estimate"] is None)
+        true = bounded[row["query"]].num_rows / every
+        if told is not None:
+            assert abs(told - true) <= TOLERANCE, f"{name}, seed {seed}, {kind} {share}: told {told}, true {true}"
+        if row["dropped"] == 0 and told is not None:
+            assert told == true == 1.0
+    return [row["recall_estimate"] for row in rows]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_reported_recall_is_near_the_true_one(name: str, kind: str) -> None:
+    for share in (0.1, 0.5):
+        check(name, 1, kind, share)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_for_short_patterns_recall_is_known(kind: str) -> None:
+    assert None not in check("short", 2, kind, 0.5)
+
+
+@pytest.mark.parametrize("shedding", OTHERS)
+def test_other_policies_report_unknown(shedding: Shedding) -> None:
+    for kind in KINDS:
+        assert set(check("short", 1, kind, 0.3, shedding)) <= {None, 1.0}
+
+
+@settings(max_examples=examples(6))
+@given(
+    st.sampled_from(list(QUERIES)),
+    st.integers(2, 10**6),
+    st.sampled_from(KINDS),
+    st.sampled_from((0.03, 0.2, 0.35, 0.7, 0.9)),
+)
+def test_a_reported_recall_is_near_the_true_one_for_other_seeds(name: str, seed: int, kind: str, share: float) -> None:
+    check(name, seed, kind, share)
