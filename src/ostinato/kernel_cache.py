@@ -84,14 +84,15 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     # numba decides on the folder while it decorates: ours must not reach kernels that aren't ours.
     numba.config.CACHE_DIR = str(folder)
     try:
-        compiled: Function = numba.njit(cache=True, **options)(_on_disk(function, folder))
+        compiled: Any = numba.njit(cache=True, **options)(_on_disk(function, folder))
     except (RuntimeError, OSError):  # no locator takes this source file (a notebook): compile in each process
         return _uncached(function, options)
     finally:
         numba.config.CACHE_DIR = before
     # Where our folder fails, numba takes others that nobody has checked. NUMBA_DISABLE_JIT makes no kernel.
     is_elsewhere = compiled is not function and not Path(compiled.stats.cache_path).is_relative_to(folder)
-    return _uncached(function, options) if is_elsewhere else compiled
+    kept: Function = _uncached(function, options) if is_elsewhere else compiled
+    return kept
 
 
 def _on_disk(function: Function, folder: Path) -> Function:
@@ -100,10 +101,11 @@ def _on_disk(function: Function, folder: Path) -> Function:
     if path is None or _PACKAGE.is_dir():
         return function
     copy = folder / "sources" / path
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as fresh:
-        fresh.write(_SOURCES.joinpath(*path.parts).read_bytes())
-    Path(fresh.name).replace(copy)  # in one step: other processes may read it now
+    if not copy.exists():  # once: some versions of numba take a newer file for another
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as fresh:
+            fresh.write(_SOURCES.joinpath(*path.parts).read_bytes())
+        Path(fresh.name).replace(copy)  # in one step: other processes may read it now
     function.__code__ = function.__code__.replace(co_filename=str(copy))
     return function
 
@@ -139,14 +141,14 @@ def prepare_numba_cache(technique: str | None = None) -> Path | None:
     for parent in _parents():
         try:
             folder = make_private(parent / name, current_user())
+            _check_writable(folder)
         except Untrusted as problem:
             _warn_once(parent, problem)
         except OSError:
             continue
         else:
-            if _can_write(folder):
-                _forget_old(parent, keep=folder)
-                return folder
+            _forget_old(folder.parent, keep=folder)
+            return folder
     return None
 
 
@@ -193,14 +195,10 @@ def _python_files(place: Traversable, path: str) -> Iterator[tuple[str, Traversa
             yield from _python_files(child, f"{path}/{child.name}")
 
 
-def _can_write(folder: Path) -> bool:
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        os.utime(folder)
-    except OSError:
-        return False
-    return True
+def _check_writable(folder: Path) -> None:
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+    os.utime(folder)
 
 
 def _forget_old(parent: Path, keep: Path) -> None:

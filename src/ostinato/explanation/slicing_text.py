@@ -93,7 +93,7 @@ def _in_process(understood: Understood) -> str:
 
 
 def _size(plan: MatchPlan) -> str:
-    """The fewest rows that are cut without slice_rows, and why slices may be given up."""
+    """How many rows are cut without slice_rows, and why slices may be given up."""
     shared = slicing_of(plan).shared
     if shared.rows is None:
         why = "matches lead too far beyond their slice"
@@ -101,4 +101,4 @@ def _size(plan: MatchPlan) -> str:
         why = "matches skip rows and chains of starts don't meet"
     else:
         return ""
-    return f"; one thread goes on alone where {why}, and matches tables that give a thread fewer than {_FEWEST:,} rows"
+    return f"; without slice_rows, each thread needs {_FEWEST:,} rows, and one thread goes on alone where {why}"
