@@ -167,7 +167,7 @@ class LocalPlan:
     def run(self, table: pa.Table, parallel: Parallel) -> pa.Table:
         worker = Worker(self.typed)
         columns = {name: one_array(table.column(name)) for name in table.column_names}
-        is_useless = parallel.slice_rows is None and useless_for_threads(self.plan)
+        is_useless = parallel.slice_rows is None and useless_for_threads(self.plan) is not None
         if parallel.workers == 1 or is_useless or declined_by_threads(self.typed):
             return self.measured(worker.run(self.batch(columns, table.num_rows)))
         return self.measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
