@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
+import zipfile
 from pathlib import Path
 
 import numba
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 from ostinato import kernel_cache
+from ostinato.errors import OstinatoWarning
 from ostinato.kernel_cache import inline_kernel, interpreted, kernel, prepare_numba_cache
 
 SOURCES = Path(kernel_cache.__file__).parent
@@ -74,7 +77,7 @@ def test_old_folders_go_and_recent_ones_stay(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_kernel_of_an_edited_file_gets_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(kernel_cache, "_SOURCES", tmp_path)
     (tmp_path / "kernel_cache.py").write_text("")
     (tmp_path / "matching").mkdir()
     seen = set()
@@ -87,7 +90,7 @@ def test_a_kernel_of_an_edited_file_gets_a_new_folder(tmp_path: Path, monkeypatc
 
 
 def test_techniques_keep_their_kernels_when_another_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(kernel_cache, "_SOURCES", tmp_path)
     (tmp_path / "kernel_cache.py").write_text("")
     for name in ("one", "other"):
         (tmp_path / "techniques" / name).mkdir(parents=True)
@@ -113,12 +116,15 @@ STORED = """
 """
 
 
-def run_where(tmp_path: Path, *, sources: Path, **environment: str) -> tuple[str, int, int]:
+NEEDED = ("errors.py", "kernel_cache.py", "private_folders.py")
+
+
+def run_where(tmp_path: Path, *, sources: Path, program: str = PROGRAM, **environment: str) -> tuple[str, int, int]:
     """Start a fresh process; returns the folder it chose, the kernel's answer, and how often the cache was hit."""
     (tmp_path / "stored.py").write_text(textwrap.dedent(STORED))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM)],
+        [sys.executable, "-c", textwrap.dedent(program)],
         env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{sources}:{tmp_path}", **environment},
         capture_output=True,
         text=True,
@@ -134,7 +140,8 @@ def package_that_cannot_be_written(tmp_path: Path) -> Path:
     package = tmp_path / "sources" / "ostinato"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    (package / "kernel_cache.py").write_text((SOURCES / "kernel_cache.py").read_text())
+    for name in NEEDED:
+        (package / name).write_text((SOURCES / name).read_text())
     (package / "__pycache__").touch()
     return package.parent
 
@@ -162,13 +169,48 @@ def test_temporary_folder_is_used_when_home_cannot_be_written(tmp_path: Path) ->
     assert answer == 42
 
 
-def test_a_temporary_folder_that_others_can_write_is_not_used(tmp_path: Path) -> None:
-    folder = tmp_path / "shared"
-    assert kernel_cache._is_ours_alone(folder)
-    folder.chmod(0o777)
-    assert not kernel_cache._is_ours_alone(folder)
-    (tmp_path / "link").symlink_to(tmp_path)
-    assert not kernel_cache._is_ours_alone(tmp_path / "link")
+@pytest.mark.parametrize("chosen", ["open", "relative"])
+def test_an_unsafe_folder_is_passed_over_with_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "open") if chosen == "open" else ".numba_cache")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(kernel_cache, "_WARNED", set())
+    with pytest.warns(OstinatoWarning, match="aren't kept in .*NUMBA_CACHE_DIR to an absolute folder") as caught:
+        folders = [prepare_numba_cache.__wrapped__(technique) for technique in (None, "parallel_runs")]
+    assert len(caught) == 1
+    assert {folder.parent.parent for folder in folders if folder is not None} == {tmp_path / "scratch"}
+    assert not any((tmp_path / "open").iterdir())
+
+
+def test_numba_never_falls_back_to_a_folder_of_its_own_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda technique=None: tmp_path / "file" / "kernels")
+
+    @kernel
+    def add_one(x: int) -> int:
+        return x + 1
+
+    assert add_one(41) == 42
+    assert add_one.stats.cache_path is None
+
+
+def test_kernels_of_a_zip_are_stored_too(tmp_path: Path) -> None:
+    """numba stores no kernel whose source isn't a file, and workers that got a zip would compile for ever."""
+    package = tmp_path / "package.zip"
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.writestr("ostinato/__init__.py", "")
+        archive.writestr("ostinato/matching/__init__.py", "")
+        archive.writestr("ostinato/matching/stored.py", textwrap.dedent(STORED))
+        for name in NEEDED:
+            archive.write(SOURCES / name, f"ostinato/{name}")
+    program = PROGRAM.replace("import stored", "from ostinato.matching import stored")
+    runs = [run_where(tmp_path, sources=package, program=program, HOME=str(tmp_path / "home")) for _ in range(2)]
+    assert [run[1:] for run in runs] == [(42, 0), (42, 1)]
+    assert runs[0][0].startswith(str(tmp_path / "home" / ".cache" / "ostinato"))
 
 
 def test_kernel_still_compiles_when_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:

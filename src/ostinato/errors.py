@@ -161,6 +161,23 @@ def carried(error: OstinatoError) -> str:
     return f"{error.one_line()} [ostinato]"
 
 
+WORKERS_DIFFER = "WORKERS_DIFFER"
+_IN_WORKER = "Traceback (most recent call last)"
+_MODULE_MISSING = re.compile(r"No module named '(ostinato|numba|pyarrow)'")
+_OTHER_PYTHON = re.compile(r"Python in worker has different version: (\S+) than that in driver: ([\d.]*\d)")
+_OTHER_SOURCES = re.compile(r"No module named 'ostinato\.|Can't get attribute '\w+' on <module 'ostinato")
+
+
+def workers_differ(message: str) -> EnvironmentFault:
+    """The error where Spark's workers can't run what the driver sends them."""
+    return EnvironmentFault(
+        WORKERS_DIFFER,
+        message,
+        hint="set PYSPARK_PYTHON to the driver's Python before the session starts, install the same ostinato where the "
+        "executors run, or send it along: docs/streaming.md, 'Workers that lack the package'",
+    )
+
+
 def unwrap(error: BaseException) -> OstinatoError | None:
     """Our own error inside what Spark raised, or None when there is none.
 
@@ -171,10 +188,25 @@ def unwrap(error: BaseException) -> OstinatoError | None:
     while seen is not None:
         if isinstance(seen, OstinatoError):
             return seen
-        found = _CARRIED.search(str(seen))
+        text = str(seen)
+        found = _CARRIED.search(text)
         if found is not None:
-            return MatchError(found[1], found[2], hint=found[3])
+            kind = EnvironmentFault if found[1] == WORKERS_DIFFER else MatchError
+            return kind(found[1], found[2], hint=found[3])
+        if _IN_WORKER in text and (problem := _problem_of_worker(text)) is not None:
+            return workers_differ(problem)
         seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _problem_of_worker(trace: str) -> str | None:
+    """Why a worker's Python couldn't run our task, read from the trace that it left; None for other failures."""
+    if (missing := _MODULE_MISSING.search(trace)) is not None:
+        return f"the workers' Python has no module '{missing[1]}'"
+    if (versions := _OTHER_PYTHON.search(trace)) is not None:
+        return f"the driver runs Python {versions[2]}, the workers {versions[1]}"
+    if _OTHER_SOURCES.search(trace) is not None:
+        return "the workers have another version of ostinato than the driver"
     return None
 
 

@@ -4,6 +4,8 @@ numba's own cache has three gaps that this closes. It refuses to import a cached
 folder nor HOME can be written (Spark workers often run so). It looks at the file of the kernel only, so a kernel keeps
 the old code of another file's kernel that it calls. And it hands out code without bounds checks when they are asked
 for. So each state of our sources has a folder of its own. The caller's numba settings are left as they are.
+
+A stored kernel is code that runs when it is loaded. So kernels are stored only where no other user can write.
 """
 
 from __future__ import annotations
@@ -12,19 +14,27 @@ import functools
 import hashlib
 import os
 import shutil
-import stat
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 import numba
 
+from ostinato.errors import OstinatoWarning
+from ostinato.private_folders import Untrusted, current_user, make_private, user_cache
+
 Function = Callable[..., Any]
 """A kernel's arguments have no types: numba finds out what arrives."""
 
 _PACKAGE = Path(__file__).parent
+"""Inside a zip, no folder has this name."""
+_SOURCES: Traversable = files("ostinato")
+"""The same place, readable inside a zip as well."""
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 """Without numba's reference counting: arrays are borrowed from the caller, none may be made. Reading an array out of a
@@ -34,6 +44,7 @@ _FOLDERS_WITH_KERNELS = ("automaton", "events", "matching", "predicates", "resul
 folder only: techniques don't import one another."""
 _TECHNIQUES = "techniques"
 _FOLDER_PREFIX = "kernels-"
+_WARNED: set[Path] = set()
 _FORGET_AFTER_SECONDS = 14 * 24 * 3600
 
 
@@ -73,12 +84,30 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     # numba decides on the folder while it decorates: ours must not reach kernels that aren't ours.
     numba.config.CACHE_DIR = str(folder)
     try:
-        compiled: Function = numba.njit(cache=True, **options)(function)
-        return compiled
-    except (RuntimeError, OSError):  # no locator takes this source file (a notebook, a zip): compile in each process
+        compiled: Any = numba.njit(cache=True, **options)(_on_disk(function, folder))
+    except (RuntimeError, OSError):  # no locator takes this source file (a notebook): compile in each process
         return _uncached(function, options)
     finally:
         numba.config.CACHE_DIR = before
+    # Where our folder fails, numba takes others that nobody has checked. NUMBA_DISABLE_JIT makes no kernel.
+    is_elsewhere = compiled is not function and not Path(compiled.stats.cache_path).is_relative_to(folder)
+    kept: Function = _uncached(function, options) if is_elsewhere else compiled
+    return kept
+
+
+def _on_disk(function: Function, folder: Path) -> Function:
+    """The function, with a copy of its source file in the folder where the package is a zip: numba stores no others."""
+    path = _within_package(function)
+    if path is None or _PACKAGE.is_dir():
+        return function
+    copy = folder / "sources" / path
+    if not copy.exists():  # once: some versions of numba take a newer file for another
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as fresh:
+            fresh.write(_SOURCES.joinpath(*path.parts).read_bytes())
+        Path(fresh.name).replace(copy)  # in one step: other processes may read it now
+    function.__code__ = function.__code__.replace(co_filename=str(copy))
+    return function
 
 
 def interpreted(compiled: Function) -> Function:
@@ -89,27 +118,51 @@ def interpreted(compiled: Function) -> Function:
 
 def _technique(function: Function) -> str | None:
     """The technique whose folder the function stands in."""
+    path = _within_package(function)
+    return path.parts[1] if path is not None and path.parts[0] == _TECHNIQUES else None
+
+
+def _within_package(function: Function) -> Path | None:
+    """Where the function's source stands in this package; None where it stands elsewhere."""
     try:
-        parts = Path(function.__code__.co_filename).relative_to(_PACKAGE / _TECHNIQUES).parts
+        return Path(function.__code__.co_filename).relative_to(_PACKAGE)
     except (AttributeError, ValueError):
         return None
-    return parts[0]
 
 
 @functools.cache
 def prepare_numba_cache(technique: str | None = None) -> Path | None:
     """The folder where kernels of this state of the sources are kept; None when nothing can be written.
 
-    The first that can be written of: NUMBA_CACHE_DIR if it is set, else this package's `__pycache__`, the user's cache
-    folder, the folder for temporary files.
+    The first that can be written, and by this user alone, of: NUMBA_CACHE_DIR if it is set, else this package's
+    `__pycache__`, the user's cache folder; then a folder of the user's among temporary files.
     """
     name = _FOLDER_PREFIX + _fingerprint(technique)
     for parent in _parents():
-        folder = parent / name
-        if _can_write(folder):
-            _forget_old(parent, keep=folder)
+        try:
+            folder = make_private(parent / name, current_user())
+            _check_writable(folder)
+        except Untrusted as problem:
+            _warn_once(parent, problem)
+        except OSError:
+            continue
+        else:
+            _forget_old(folder.parent, keep=folder)
             return folder
     return None
+
+
+def _warn_once(parent: Path, problem: Untrusted) -> None:
+    """One warning for all techniques, which each have a folder below this one."""
+    if parent in _WARNED:
+        return
+    _WARNED.add(parent)
+    warnings.warn(
+        f"compiled kernels aren't kept in {parent}, because someone could plant code there: {problem}; let no other "
+        "user write it, or set NUMBA_CACHE_DIR to an absolute folder of your own (chmod 700)",
+        OstinatoWarning,
+        stacklevel=2,
+    )
 
 
 def _parents() -> Iterator[Path]:
@@ -117,46 +170,35 @@ def _parents() -> Iterator[Path]:
     if chosen:
         yield Path(chosen)
     else:
-        yield _PACKAGE / "__pycache__"
-        yield Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "ostinato"
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    temporary = Path(tempfile.gettempdir()) / f"ostinato-{user}"
-    if _is_ours_alone(temporary):
-        yield temporary
+        if _PACKAGE.is_dir():
+            yield _PACKAGE / "__pycache__"
+        yield user_cache()
+    yield Path(tempfile.gettempdir()) / f"ostinato-{current_user() or 0}"
 
 
 def _fingerprint(technique: str | None = None) -> str:
     """Stands for the sources that kernels are made of, and for the settings that change what they compile to."""
     digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}".encode())
-    sources = [_PACKAGE / "kernel_cache.py"]
     own = () if technique is None else (f"{_TECHNIQUES}/{technique}",)
-    for folder in (*_FOLDERS_WITH_KERNELS, *own):
-        sources += sorted((_PACKAGE / folder).rglob("*.py"))
-    for source in sources:
-        digest.update(source.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source.read_bytes())
+    for name in ("kernel_cache.py", *_FOLDERS_WITH_KERNELS, *own):
+        for path, source in _python_files(_SOURCES.joinpath(*name.split("/")), name):
+            digest.update(path.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _is_ours_alone(folder: Path) -> bool:
-    """Make the folder, or see that nobody else can plant code in it: all users write where it stands."""
-    try:
-        folder.mkdir(exist_ok=True, mode=0o700)
-        found = folder.lstat()
-    except OSError:
-        return False
-    owner = os.getuid() if hasattr(os, "getuid") else found.st_uid
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == owner and not found.st_mode & 0o022
+def _python_files(place: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
+    """The files at or below a place with their paths within the package, always in the same order."""
+    if place.is_file() and path.endswith(".py"):
+        yield path, place
+    elif place.is_dir():
+        for child in sorted(place.iterdir(), key=lambda child: child.name):
+            yield from _python_files(child, f"{path}/{child.name}")
 
 
-def _can_write(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        os.utime(folder)
-    except OSError:
-        return False
-    return True
+def _check_writable(folder: Path) -> None:
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+    os.utime(folder)
 
 
 def _forget_old(parent: Path, keep: Path) -> None:

@@ -203,6 +203,16 @@ def test_keys_are_cut_on_request_only() -> None:
             "rows are cut into ranges of (ts)",
             "workers=n has no effect: conditions run row by row in Python",
         ),
+        (
+            "ORDER BY ts MEASURES 1 AS x PATTERN (A B) DEFINE B AS price > PREV(price)",
+            "rows are cut into ranges of (ts)",
+            "workers=n has no effect without slice_rows: a pattern of fixed length",
+        ),
+        (
+            "ORDER BY ts MEASURES 1 AS x PATTERN (A B*) MAXLENGTH 9 DEFINE B AS price > PREV(price)",
+            "rows are cut into ranges of (ts)",
+            "one thread goes on alone where matches skip rows and chains of starts don't meet",
+        ),
     ],
 )
 def test_why_not(clause: str, on_spark: str, in_process: str) -> None:

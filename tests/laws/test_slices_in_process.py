@@ -17,7 +17,7 @@ from ostinato.language.match_recognize import parse_clause
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.local import match_table
 from ostinato.runtimes.task.slices import Parallel
-from ostinato.techniques.parallel_runs import in_process
+from ostinato.techniques.parallel_runs import in_process, slices
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -70,6 +70,24 @@ def test_preferred_matches(text: str, table: pa.Table, more: int, workers: int) 
 @given(clauses(modes=True), tables(), st.integers(0, 5), st.integers(2, 3))
 def test_match_modes(text: str, table: pa.Table, more: int, workers: int) -> None:
     check(text, table, more, workers)
+
+
+@pytest.mark.parametrize("modes", [False, True])
+@given(st.data(), st.sampled_from([1, 2, 8]))
+def test_slices_of_our_own_choice_and_where_they_are_given_up(modes: bool, data: st.DataObject, spare: int) -> None:
+    """A slice gives up when one row in `spare` would be searched twice."""
+    query, table = parse_clause(data.draw(clauses(modes=modes))), data.draw(tables())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slices, "SMALLEST_SLICE", 1)
+        patch.setattr(slices, "SLICES_THAT_MAY_BE_IN_VAIN", 2)
+        for module in (slices, in_process):
+            patch.setattr(module, "REPEATED_FRACTION", spare)
+        try:
+            alone = answer(query, table, Parallel())
+        except QueryError:
+            assume(False)
+            raise
+        assert answer(query, table, Parallel(2)) == alone
 
 
 @pytest.mark.slow

@@ -7,10 +7,13 @@ from datetime import timedelta
 from ostinato.explanation.readable import plain_name
 from ostinato.explanation.understood import Understood
 from ostinato.planning.plan import MatchPlan
-from ostinato.planning.slicing import declined_by_tasks, declined_by_threads, slicing_of
+from ostinato.planning.slicing import declined_by_tasks, declined_by_threads, slicing_of, useless_for_threads
 from ostinato.query.expressions import MatchNumber
 from ostinato.techniques.parallel_runs.handover import Kind, kind_of
+from ostinato.techniques.parallel_runs.in_process import is_chained
+from ostinato.techniques.parallel_runs.slices import SLICES_THAT_MAY_BE_IN_VAIN, SMALLEST_SLICE
 
+_FEWEST = SMALLEST_SLICE * SLICES_THAT_MAY_BE_IN_VAIN
 _HANDOVERS = {
     Kind.ANY: "at once: every start is tried, whatever the slices before it found",
     Kind.MEETING: "at the row where all chains of starts meet that may come in from before: matches skip starts",
@@ -81,6 +84,21 @@ def _in_process(understood: Understood) -> str:
     declined = slicing_of(understood.plan).declined if typed is None else declined_by_threads(typed)
     if declined is not None:
         return f"{same}; workers=n has no effect: {declined}"
+    useless = useless_for_threads(understood.plan)
+    if useless is not None:
+        return f"{same}; workers=n has no effect without slice_rows: {useless}"
     is_open = typed is None and understood.plan.run_conditions
     known = " if the kernel knows all conditions" if is_open else ""
-    return f"{same}; workers=n lets n threads match slices{known}, the result is the same"
+    return f"{same}; workers=n lets n threads match slices{known}, the result is the same{_size(understood.plan)}"
+
+
+def _size(plan: MatchPlan) -> str:
+    """How many rows are cut without slice_rows, and why slices may be given up."""
+    shared = slicing_of(plan).shared
+    if shared.rows is None:
+        why = "matches lead too far beyond their slice"
+    elif is_chained(plan.bound.clause.mode, plan.bound.clause.skip):
+        why = "matches skip rows and chains of starts don't meet"
+    else:
+        return ""
+    return f"; without slice_rows, each thread needs {_FEWEST:,} rows, and one thread goes on alone where {why}"

@@ -53,6 +53,13 @@ def declined_by_threads(typed: TypedPlan) -> str | None:
     return slicing_of(typed.plan).declined
 
 
+def useless_for_threads(plan: MatchPlan) -> str | None:
+    """Why threads would gain nothing, though they could do it."""
+    if plan.sequence is not None:
+        return "a pattern of fixed length compares whole columns, which waits for memory and not for a thread"
+    return None
+
+
 def margins_of(plan: MatchPlan) -> Margins:
     """How far PREV and NEXT lead out of a match, at most."""
     shifts = [0, *_shifts((*plan.neighbour_conditions, *plan.run_conditions, *plan.slots))]

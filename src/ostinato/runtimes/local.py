@@ -12,7 +12,7 @@ from ostinato.errors import MatchError, QueryError, speaking_of
 from ostinato.language.binding import bind
 from ostinato.language.event_fluent import EventBuilder
 from ostinato.planning.plan import MATCHED, MatchPlan, make_plan, slot_name
-from ostinato.planning.slicing import declined_by_threads
+from ostinato.planning.slicing import declined_by_threads, useless_for_threads
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import Prepared, prepare
@@ -43,8 +43,8 @@ def match(
     Table, a pandas DataFrame or record batches. Expressions may use the functions listed in docs/reference.md.
     `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
 
-    With `workers` above 1, rows are cut into slices of `slice_rows` (or a good number) that so many threads match, also
-    inside one partition; the result is the same.
+    With `workers` above 1, rows are cut into slices of `slice_rows` that so many threads match, also inside one
+    partition; the result is the same. Without `slice_rows`, one thread matches where more would gain nothing.
     """
     settings = t.Settings(ansi=ansi, timezone=timezone)
     if isinstance(query, EventBuilder):
@@ -167,7 +167,8 @@ class LocalPlan:
     def run(self, table: pa.Table, parallel: Parallel) -> pa.Table:
         worker = Worker(self.typed)
         columns = {name: one_array(table.column(name)) for name in table.column_names}
-        if parallel.workers == 1 or declined_by_threads(self.typed):
+        is_useless = parallel.slice_rows is None and useless_for_threads(self.plan) is not None
+        if parallel.workers == 1 or is_useless or declined_by_threads(self.typed):
             return self.measured(worker.run(self.batch(columns, table.num_rows)))
         return self.measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
 

@@ -19,6 +19,7 @@ from ostinato.runtimes.spark.query import RAISES, SparkQuery
 from ostinato.runtimes.spark.size import estimated_bytes
 from ostinato.runtimes.spark.sliced import matched_in_slices
 from ostinato.runtimes.spark.task import SparkTask
+from ostinato.runtimes.spark.workers import Checked
 
 SortBy = Literal["auto", "worker", "spark"]
 Skew = Literal["hash", "slice"]
@@ -70,9 +71,8 @@ def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
     if sorted_by_spark:
         df = df.sortWithinPartitions(*query.sort_order())
     schema = query.worker_schema()
-    return df.mapInArrow(
-        SparkTask(query.typed, query.shipped_names, query.arrow_schema(schema), sorted_by_spark), schema
-    )
+    task = SparkTask(query.typed, query.shipped_names, query.arrow_schema(schema), sorted_by_spark)
+    return df.mapInArrow(Checked(task), schema)
 
 
 def _sorts_by_spark(query: SparkQuery, options: BatchOptions) -> bool:

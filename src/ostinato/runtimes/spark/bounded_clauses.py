@@ -22,6 +22,7 @@ from ostinato.runtimes.spark.clause_parts import ClausePart, ClauseWorkload, Tog
 from ostinato.runtimes.spark.clause_stream import stream_parts
 from ostinato.runtimes.spark.clause_tasks import ClauseOutput, WholeKeysTask
 from ostinato.runtimes.spark.query import RAISES, session_settings
+from ostinato.runtimes.spark.workers import Checked
 
 
 class SparkClauses:
@@ -73,7 +74,7 @@ class _BatchPart(TogetherPart):
         keys = self.travelling.bound.partition_by
         df = self.travelling.projected()
         df = df.repartition(*(self.travelling.key_expression(name) for name in keys)) if keys else df.repartition(1)
-        return df.mapInArrow(self.task, self.schema).where(RAISES)
+        return df.mapInArrow(Checked(self.task), self.schema).where(RAISES)
 
     @property
     def schema(self) -> s.StructType:

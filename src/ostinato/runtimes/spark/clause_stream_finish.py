@@ -15,6 +15,7 @@ from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
 from ostinato.runtimes.spark.stream_workers import check_same
+from ostinato.runtimes.spark.workers import Checked
 
 
 def finished_clauses(definition: ClauseStreamDefinition, buckets: DataFrame) -> DataFrame:
@@ -37,4 +38,4 @@ class _FinishedPart(StreamPart):
     @functools.cached_property
     def rows(self) -> DataFrame:
         schema = s.StructType([*self.schema.fields, s.StructField(ERROR, s.StringType())])
-        return self.buckets.mapInArrow(FinishBuckets(self.task), schema).where(RAISES)
+        return self.buckets.mapInArrow(Checked(FinishBuckets(self.task)), schema).where(RAISES)

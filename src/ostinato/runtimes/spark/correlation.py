@@ -32,6 +32,7 @@ from ostinato.runtimes.spark.correlation_tasks import CorrelateKeys
 from ostinato.runtimes.spark.query import RAISES, SparkQuery, refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import condition_bits
+from ostinato.runtimes.spark.workers import Checked
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions, CorrelationTask, SideTask
@@ -98,7 +99,7 @@ class SparkCorrelation:
         schema = self.pairs.schema_with_error
         options = replace(options, recent_rows=None)  # all rows are at hand: there is nothing to read back
         task = CorrelateKeys(self.task(), options, self.travelling.arriving, self.live.arrow_schema(schema))
-        return self.measured(self.travelling.by_key().mapInArrow(task, schema).where(RAISES))
+        return self.measured(self.travelling.by_key().mapInArrow(Checked(task), schema).where(RAISES))
 
     # --- after matching ---
 

@@ -19,6 +19,7 @@ from ostinato.runtimes.spark.correlation_columns import hashed
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket
 from ostinato.runtimes.spark.streaming import bucket_of
+from ostinato.runtimes.spark.workers import Checked
 
 KIND, PACK, LATEST = f"{PREFIX}kind", f"{PREFIX}pack", f"{PREFIX}latest"
 STATE, LIVE_ROWS, ARCHIVE_ROWS, HISTORY, PAIRS, WANTED, DEFINITION = range(7)
@@ -59,7 +60,7 @@ class PackedRows:
     def of(self, df: DataFrame, buckets: int, kind: int) -> DataFrame:
         """The rows as SENT."""
         shipped = (F.expr(text).alias(f"{PREFIX}c{i}") for i, text in enumerate(self.columns.values()))
-        rows = df.select(self.bucket(buckets), *shipped).mapInArrow(PackByBucket(self.schema), _PACKED)
+        rows = df.select(self.bucket(buckets), *shipped).mapInArrow(Checked(PackByBucket(self.schema)), _PACKED)
         return rows.select(BUCKET, F.lit(kind).cast("byte").alias(KIND), ROWS, F.lit(None).cast("long")).toDF(
             *SENT.names
         )

@@ -15,6 +15,7 @@ from ostinato.runtimes.spark.events import SparkEvents
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
 from ostinato.runtimes.spark.stream_workers import check_same
+from ostinato.runtimes.spark.workers import Checked
 
 
 def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> DataFrame:
@@ -28,5 +29,5 @@ def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> Da
     check_same(task, definition.fingerprint)
     fields = [field for field in found.schema.fields if field.name != ERROR]
     ours = [s.StructField(DECIDED, s.TimestampType()), s.StructField(ERROR, s.StringType())]
-    rows = buckets.mapInArrow(FinishBuckets(task), s.StructType([*fields, *ours])).where(RAISES)
+    rows = buckets.mapInArrow(Checked(FinishBuckets(task)), s.StructType([*fields, *ours])).where(RAISES)
     return found.of_query(0, [rows]) if len(asked) == 1 else found.common([rows])

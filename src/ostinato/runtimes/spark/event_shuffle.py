@@ -35,6 +35,7 @@ from ostinato.runtimes.spark.query import packed_conditions, refusal
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 from ostinato.runtimes.spark.types import arrow_type, spark_type
+from ostinato.runtimes.spark.workers import Checked
 from ostinato.runtimes.task.trend_columns import trend_columns
 from ostinato.runtimes.task.workload_layout import Layout, OutputColumn, Role
 
@@ -269,9 +270,10 @@ class Shuffle:
         """The rows of the queries, with the errors that their tasks met."""
         df = self.together()
         if not self.by_same:
-            return df.mapInArrow(GroupsTask(task), schema)
+            return df.mapInArrow(Checked(GroupsTask(task)), schema)
         parts = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PARTS])
-        return df.mapInArrow(PartsTask(task), parts).repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
+        found = df.mapInArrow(Checked(PartsTask(task)), parts)
+        return found.repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
 
 
 class _ArrowTypes(dict[str, pa.DataType]):

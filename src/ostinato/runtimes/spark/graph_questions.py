@@ -14,6 +14,7 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.runtimes.spark.types import spark_type
+from ostinato.runtimes.spark.workers import Checked
 
 if TYPE_CHECKING:
     from ostinato.runtimes.graph_questions import GraphQuestions
@@ -33,4 +34,4 @@ def answered_dataframe(asked: GraphQuestions, questions: DataFrame, question: st
         for batch in batches:
             yield from asked.answered(pa.Table.from_batches([batch]), question, topic).to_batches()
 
-    return questions.mapInArrow(answers, s.StructType([*questions.schema.fields, *more]))
+    return questions.mapInArrow(Checked(answers), s.StructType([*questions.schema.fields, *more]))

@@ -20,6 +20,7 @@ from importlib import util
 from pathlib import Path
 
 from ostinato.errors import EnvironmentFault
+from ostinato.private_folders import Untrusted, current_user, make_private, user_cache
 
 OLDEST_JAVA = 17
 """Spark 4 needs at least this."""
@@ -151,13 +152,13 @@ def _put_in_place(found: JavaHome) -> JavaHome:
 def _behind_shim(found: JavaHome) -> JavaHome:
     """The same runtime behind a shim, in the first folder from which a script may be written and run."""
     name = "java-" + hashlib.sha256(str(found.path).encode()).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-    for parent in (cache / "ostinato", None):
+    for is_kept in (True, False):
         try:
             # Others can write the folder for temporary files: only a fresh one of our own is safe there.
-            folder = parent / name if parent is not None else Path(tempfile.mkdtemp(prefix="ostinato-"))
+            fresh = None if is_kept else Path(tempfile.mkdtemp(prefix="ostinato-"))
+            folder = fresh or make_private(user_cache() / name, current_user())
             write_shim(found.java, folder)
-        except OSError:
+        except (OSError, Untrusted):
             continue
         started = _output_of([str(folder / "bin" / "java"), f"--add-modules={VECTOR_MODULE}", "-version"])
         if major_version(started) == found.version:

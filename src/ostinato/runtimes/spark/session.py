@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import sys
+from contextlib import ExitStack
+from importlib.resources import as_file, files
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -11,7 +15,6 @@ from pyspark.sql import SparkSession
 from ostinato.runtimes.spark.java import prepare_java
 from ostinato.runtimes.spark.jvm_warnings import without_start_warnings
 
-_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
@@ -41,8 +44,16 @@ def local_settings(cores: int) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(2 * cores),
-        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_log_settings().as_uri()}",
     }
+
+
+@functools.cache
+def _log_settings() -> Path:
+    """A file on disk, also where the package is a zip. It stays until this process ends."""
+    until_exit = ExitStack()
+    atexit.register(until_exit.close)
+    return until_exit.enter_context(as_file(files("ostinato.runtimes.spark") / "log4j2.properties"))
 
 
 def prepare_machine() -> None:

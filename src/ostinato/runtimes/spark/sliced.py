@@ -18,6 +18,7 @@ from pyspark.sql import types as s
 from ostinato.planning.plan import PREFIX
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
+from ostinato.runtimes.spark.workers import Checked
 
 _DIRECTIONS = (
     s.StructField(TARGET, s.IntegerType()),
@@ -34,7 +35,7 @@ def matched_in_slices(query: SparkQuery) -> DataFrame:
     # Between tasks under names of our own: mapInArrow can't take names with dots.
     renamed = [s.StructField(f"{PREFIX}o{i}", field.dataType) for i, field in enumerate(found.fields)]
     travelling = s.StructType([*renamed, *_DIRECTIONS])
-    df = df.mapInArrow(SliceTask(query.typed, query.shipped_names, arrow), travelling)
+    df = df.mapInArrow(Checked(SliceTask(query.typed, query.shipped_names, arrow)), travelling)
     df = df.repartition(F.col(TARGET)).mapInArrow(StitchTask(query.typed, arrow), travelling)
     if NumberTask.is_needed(query.plan):
         df = df.repartition(F.col(TARGET)).mapInArrow(NumberTask(query.plan, arrow), travelling)

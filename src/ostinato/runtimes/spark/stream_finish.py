@@ -19,6 +19,7 @@ from ostinato.runtimes.spark.stream_checkpoint import check_session, open_checkp
 from ostinato.runtimes.spark.stream_definition import StreamDefinition
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_task import stream_task
+from ostinato.runtimes.spark.workers import Checked
 
 
 def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
@@ -50,5 +51,5 @@ def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None)
     query = definition.query(spark)
     task = stream_task(query, definition)
     schema = s.StructType([*stream_schema(query, definition.stream).fields, s.StructField(ERROR, s.StringType())])
-    found = opened.buckets().mapInArrow(FinishBuckets(task), schema)
+    found = opened.buckets().mapInArrow(Checked(FinishBuckets(task)), schema)
     return measured_stream(query, definition.stream, found.where(RAISES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +21,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from ostinato.errors import OstinatoError, carried
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.runtimes.spark.stream_packing import pack_results, unpack_table
+from ostinato.runtimes.spark.workers import Rebuilt, Reduced, after_check
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.stream import Counts
@@ -105,6 +107,10 @@ class BucketProcessor(StatefulProcessor):
     def __init__(self, task: BucketTask, *, has_watermark: bool) -> None:
         self.task = task
         self.has_watermark = has_watermark
+
+    def __reduce__(self) -> Reduced:
+        """Spark starts a Python beside the driver too, which reads this before any other task is read."""
+        return after_check(Rebuilt(functools.partial(type(self), has_watermark=self.has_watermark), (self.task,)))
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle

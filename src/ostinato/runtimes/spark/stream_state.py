@@ -19,6 +19,7 @@ from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
 from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint
 from ostinato.runtimes.spark.stream_definition import Definition, StreamDefinition
 from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
+from ostinato.runtimes.spark.workers import Checked
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.stream_state import BucketState
@@ -44,7 +45,7 @@ def state(spark: SparkSession, checkpoint: str, *, operator: int | None = None) 
             s.StructField("next", s.ArrayType(s.StringType())),
         ]
     )
-    task = OpenRuns(stream_task(query, definition), query.arrow_schema(schema))
+    task = Checked(OpenRuns(stream_task(query, definition), query.arrow_schema(schema)))
     found = opened.buckets().mapInArrow(task, s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())]))
     return found.where(RAISES).drop(ERROR)
 

@@ -26,6 +26,7 @@ from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket, UnpackResults
 from ostinato.runtimes.spark.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor, BucketTask
 from ostinato.runtimes.spark.stream_task import stream_task
+from ostinato.runtimes.spark.workers import Checked
 
 _clauses = itertools.count(1)
 """Numbers by which Spark tells the metrics of clauses apart, also of one that stands in a query twice."""
@@ -65,7 +66,7 @@ def through_buckets(
     makes the operator that keeps the buckets' state.
     """
     packed = shipped.select(bucket_of(keys, buckets).alias(BUCKET), "*").mapInArrow(
-        PackByBucket(task.shipped, bits), _PACKED
+        Checked(PackByBucket(task.shipped, bits)), _PACKED
     )
     emitted = packed.groupBy(BUCKET).transformWithState(
         processor(task, has_watermark=has_watermark),

@@ -28,6 +28,7 @@ from ostinato.predicates import types as t
 from ostinato.predicates.zones import to_utc
 from ostinato.runtimes.spark.query import RAISES, session_settings
 from ostinato.runtimes.spark.types import arrow_type, spark_type
+from ostinato.runtimes.spark.workers import Checked
 from ostinato.runtimes.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
 from ostinato.runtimes.task.summary_batches import Moments
 from ostinato.runtimes.task.summary_rows import SummaryInput, column_named, summary_input
@@ -50,7 +51,8 @@ def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFram
     fields = answer_fields(layout, df)
     task = SummaryTask(layout, moments, names, stored_columns(layout).append(pa.field(ERROR, pa.string())))
     schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
-    return named_answers(_together(df, summary, source, names).mapInArrow(task, schema).where(RAISES), fields)
+    answers = _together(df, summary, source, names).mapInArrow(Checked(task), schema)
+    return named_answers(answers.where(RAISES), fields)
 
 
 def spark_input(summary: StreamSummary, df: DataFrame, settings: t.Settings) -> SummaryInput:

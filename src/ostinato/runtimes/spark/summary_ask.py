@@ -27,6 +27,7 @@ from ostinato.runtimes.spark.summaries import answer_fields, hashed_key, named_a
 from ostinato.runtimes.spark.summary_processor import NUMBER, PAGE
 from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
 from ostinato.runtimes.spark.summary_streaming import summary_task
+from ostinato.runtimes.spark.workers import Checked
 
 ATTEMPTS = 5
 """One read in 25 fails when a stream cleans up files underneath; each attempt starts from the latest micro-batch."""
@@ -50,7 +51,7 @@ def ask_all(spark: SparkSession, checkpoint: str, *, operator: int | None = None
     check_session(spark, definition.settings)
     fields = answer_fields(definition.layout(), definition.empty(spark))
     schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
-    answers = opened.pages().select(PAGE).mapInArrow(AnswerPages(summary_task(definition)), schema)
+    answers = opened.pages().select(PAGE).mapInArrow(Checked(AnswerPages(summary_task(definition))), schema)
     return named_answers(answers.where(RAISES), fields)
 
 

@@ -21,6 +21,7 @@ from ostinato.runtimes.spark.summaries import answer_fields, named_answers, stor
 from ostinato.runtimes.spark.summary_processor import NUMBER, PAGE, PAGES
 from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
 from ostinato.runtimes.spark.summary_streaming import summary_task
+from ostinato.runtimes.spark.workers import Checked
 
 
 def finished_summary(definition: SummaryStreamDefinition, opened: Checkpoint) -> DataFrame:
@@ -29,7 +30,8 @@ def finished_summary(definition: SummaryStreamDefinition, opened: Checkpoint) ->
     pages = opened.pages().groupBy(BUCKET).agg(F.collect_list(F.struct(NUMBER, PAGE)).alias(PAGES))
     waiting = opened.buckets().where(F.size(WAITING) > 0).join(pages, BUCKET, "left").select(HEADER, WAITING, PAGES)
     schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
-    return named_answers(waiting.mapInArrow(FinishSummaries(summary_task(definition)), schema).where(RAISES), fields)
+    answers = waiting.mapInArrow(Checked(FinishSummaries(summary_task(definition))), schema)
+    return named_answers(answers.where(RAISES), fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ostinato.errors import QueryError
 from ostinato.matching.engine import Searched
-from ostinato.planning.slicing import slicing_of
+from ostinato.planning.slicing import Slicing, slicing_of
 from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
-from ostinato.techniques.parallel_runs.in_process import SlicedSearch
-from ostinato.techniques.parallel_runs.slices import Slice, View, cut, rows_per_slice
+from ostinato.techniques.parallel_runs.in_process import SlicedSearch, may_be_in_vain
+from ostinato.techniques.parallel_runs.slices import Slice, View, cut, good_slices
 
 Columns = dict[str, pa.Array]
 
@@ -40,9 +40,9 @@ def run_in_slices(
 ) -> OutputRows:
     """`batch_of` evaluates what speaks of one row, for some of the rows."""
     slicing = slicing_of(worker.plan)
-    owned = rows_per_slice(count, parallel.workers)
-    if parallel.slice_rows is not None:
-        owned = slicing.shared.owned(parallel.slice_rows)
+    slices = _slices(worker, slicing, count, parallel)
+    if parallel.slice_rows is None and len(slices) < 2:
+        return worker.run(batch_of(columns, count))
     batch = _evaluated(batch_of, columns, count, len(worker.plan.row_conditions), parallel.workers)
     ordered = worker.order(batch)
     window = worker.window(batch.in_order(ordered), ordered._replace(rows=None))
@@ -51,9 +51,24 @@ def run_in_slices(
         return worker.search(window.part(view.first, view.end), view.spans)
 
     sliced = SlicedSearch(
-        worker.task, slicing.shared, slicing.margins, ordered.key_at, _ascending_time(worker, window), search
+        worker.task,
+        slicing.shared,
+        slicing.margins,
+        ordered.key_at,
+        _ascending_time(worker, window),
+        search,
+        may_give_up=parallel.slice_rows is None,
     )
-    return worker.output(sliced.matches(cut(count, owned), parallel.workers), window)
+    return worker.output(sliced.matches(slices, parallel.workers), window)
+
+
+def _slices(worker: Worker, slicing: Slicing, count: int, parallel: Parallel) -> list[Slice]:
+    """As large as asked for, or as is good for the pattern."""
+    if parallel.slice_rows is not None:
+        return cut(count, slicing.shared.owned(parallel.slice_rows))
+    before, after = slicing.margins
+    shared = max(before, 1) + (slicing.shared.rows or 0) + after
+    return good_slices(count, parallel.workers, shared, may_be_in_vain=may_be_in_vain(worker.task, slicing.shared))
 
 
 def _evaluated(

@@ -13,6 +13,11 @@ SMALLEST_SLICE = 1 << 15
 """Less isn't worth a worker's while: starting one takes about a millisecond."""
 SLICES_PER_WORKER = 4
 """So many that workers end at about the same time though slices differ."""
+SLICES_THAT_MAY_BE_IN_VAIN = 8
+"""Of each worker: so many that the few that are under way when they turn out to be in vain cost little."""
+REPEATED_FRACTION = 32
+"""Rows that are searched twice are at most one in so many of a slice's, once by its worker and once where it is joined;
+beyond that, slices cost more than they gain."""
 
 
 class Slice(NamedTuple):
@@ -46,9 +51,16 @@ def cut(rows: int, owned: int) -> list[Slice]:
     return [Slice(first, min(first + owned, rows)) for first in range(0, rows, owned)]
 
 
-def rows_per_slice(rows: int, workers: int) -> int:
-    """A good number of rows for a slice to own."""
-    return max(SMALLEST_SLICE, -(-rows // (workers * SLICES_PER_WORKER)))
+def good_slices(rows: int, workers: int, shared: int, *, may_be_in_vain: bool) -> list[Slice]:
+    """Slices of a good size where each shares so many rows with the next; one slice where cutting gains nothing.
+
+    Slices that may turn out to be in vain, while others are under way, have to be small parts of the whole.
+    """
+    smallest = max(SMALLEST_SLICE, REPEATED_FRACTION * shared)
+    slices = workers * (SLICES_THAT_MAY_BE_IN_VAIN if may_be_in_vain else SLICES_PER_WORKER)
+    if may_be_in_vain and rows < smallest * slices:
+        return cut(rows, max(rows, 1))
+    return cut(rows, max(smallest, -(-rows // slices)))
 
 
 def view_of(start: int, stop: int, reach: int, key_at: NDArray[np.int64], margins: Margins) -> View:
