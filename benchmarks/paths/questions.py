@@ -112,6 +112,13 @@ def _films(scale: Scale) -> tuple[ost.Graph, list[QuestionSet]]:
 
 
 def _question(graph: ost.Graph, chance: random.Random, hops: int) -> Question:
+    """A question that the graph has an answer to, as all of MetaQA's: one film in five has no tags to ask for."""
+    while not (question := _draw(graph, chance, hops)).answers:
+        pass
+    return question
+
+
+def _draw(graph: ost.Graph, chance: random.Random, hops: int) -> Question:
     """About a film: one hop asks a relation, two come back to films, three ask a relation of those."""
     topic = f"Film {chance.randrange(_FILMS)}"
     first, last = (chance.choice(list(_RELATIONS)) for _ in range(2))
