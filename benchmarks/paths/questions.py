@@ -50,7 +50,7 @@ class QuestionSet:
 def load(scale: Scale) -> tuple[str, ost.Graph, list[QuestionSet]]:
     """The data set's name, its graph, and its questions by hops."""
     folder = os.environ.get(FOLDER_VARIABLE)
-    kept = None if folder is None else Path(folder) / "metaqa"
+    kept = Path(folder) / "metaqa" if folder else None
     if kept is None or not (kept / "kb_triples.parquet").exists():
         return "films", *_films(scale)
     graph = ost.graph(pq.read_table(kept / "kb_triples.parquet", columns=["head", "relation", "tail"]))
