@@ -6,7 +6,7 @@ shares that they publish, drawn independently (`recorded.py` derives letters fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ class Kind:
     letters: str
     probabilities: tuple[float, ...]
 
-    def draw(self, rows: int, seed: int | Sequence[int]) -> Letters:
+    def draw(self, rows: int, seed: int) -> Letters:
         found = np.random.default_rng(seed).choice(len(self.letters), rows, p=self.probabilities)
         return Letters(self, found, np.arange(rows, dtype=np.int64))
 

@@ -153,13 +153,16 @@ def test_a_wrong_count_stops_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("kind", SYNTHETIC, ids=lambda kind: kind.name)
 def test_summaries_change_while_they_are_timed(kind: Kind) -> None:
     """Of 100 events and a window of 500 the one timed before had settled long ago: it refused everything."""
-    summary, ready = speed.filled(kind, Strategy.CAPPED, 100, 500, 200)
-    assert [(len(one.state), len(one.events)) for one in ready] == [(100, 100)] * 2
-    assert speed.taken_in(summary, ready) > speed.LEAST_TAKEN_IN
-    stream = kind.draw(1_100, seed=4)
+    at_work = speed.summaries_at_work(kind, Strategy.CAPPED, 100, 500, 200)
+    assert [(len(one.state), len(one.events)) for one in at_work] == [(100, 100)] * 2
+    assert speed.taken_in(at_work) > speed.LEAST_TAKEN_IN
+    summary, stream = at_work[0].summary, kind.draw(1_100, seed=4)
     (settled,) = states_at(summary, stream, [1_000])
-    later = speed.Filled(settled, part_of(stream.events(summary), 1_000, 1_100))
-    assert speed.taken_in(summary, [later]) == 0
+    later = speed.Filled(summary, settled, part_of(stream.events(summary), 1_000, 1_100))
+    assert speed.taken_in([later]) == 0
+    (long,) = speed.summaries_at_work(kind, Strategy.CAPPED, 100, 100, 500)
+    assert len(long.events) == 500
+    assert speed.taken_in([long]) > speed.LEAST_TAKEN_IN
 
 
 # --- recorded streams ---
