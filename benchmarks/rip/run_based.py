@@ -64,6 +64,10 @@ class RunUnit:
         """Those found so far, or some of them."""
         return self._found[begin : self.match_count if end is None else end]
 
+    def forget_matches(self) -> None:
+        """The unit finds matches anew, in the room that it has."""
+        self._progress[MATCHES] = 0
+
     def search(self, first: int, end: int, stop: int, stride: int = 1, unit: int = 0) -> None:
         """All matches that begin with an event from `first` to `end`, with events before `stop`."""
         self._progress[ROW], self._progress[RUNS] = first, 0
@@ -179,12 +183,20 @@ def sliced(
     return outcome(query, parts or [pool[0].matches()], [unit.evaluations for unit in pool])
 
 
-def slice_seconds(query: LinearQuery, price: Prices, slice_rows: int = SLICE_ROWS) -> list[float]:
-    """How long each slice takes a unit that has the machine to itself."""
-    unit = RunUnit(query, price)
-    times = []
-    for part in slices_of(len(price), slice_rows, query.shared_rows):
-        started = time.perf_counter()
-        unit.search(part.first, part.end, part.stop)
-        times.append(time.perf_counter() - started)
-    return times
+def slice_seconds(
+    query: LinearQuery, price: Prices, slice_rows: int = SLICE_ROWS, rounds: int = 1
+) -> NDArray[np.float64]:
+    """[round, slice]: how long each slice takes a unit that has a core to itself: the processor's time.
+
+    A round before them isn't timed. It makes the unit's arrays as large as they will be: a slice in which the array of
+    all matches doubled would show what that costs, not what the slice does.
+    """
+    unit, slices = RunUnit(query, price), slices_of(len(price), slice_rows, query.shared_rows)
+    times = np.zeros((rounds + 1, len(slices)))
+    for taken in times:
+        unit.forget_matches()
+        for number, part in enumerate(slices):
+            started = time.thread_time()
+            unit.search(part.first, part.end, part.stop)
+            taken[number] = time.thread_time() - started
+    return times[1:]

@@ -89,7 +89,6 @@ def case_of(kind: str, strategy: str, workers: int) -> str:
 
 
 def _slice_times(price: Prices) -> list[float]:
-    """The shortest of several passes, slice by slice: what the slice costs, without what else the machine did."""
-    query = linear_query(Q["Q1"])
-    passes = [slice_seconds(query, price, SLICE_ROWS) for _ in range(ROUNDS)]
-    return np.min(passes, axis=0).tolist()
+    """The shortest of several rounds, slice by slice: what the slice costs, without what else the machine did."""
+    rounds = slice_seconds(linear_query(Q["Q1"]), price, SLICE_ROWS, ROUNDS)
+    return rounds.min(axis=0).tolist()

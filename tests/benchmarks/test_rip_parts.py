@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from benchmarks.experiment import Scale, WrongAnswer
 from benchmarks.queries import QUERIES, PatternQuery, Q, Shape, prices
 from benchmarks.records import Record
-from benchmarks.rip import answers, cost_model, library, schedule, state_figures, variants
+from benchmarks.rip import answers, cost_model, library, run_based, schedule, state_figures, variants
 from benchmarks.rip.linear_query import linear_query
 from benchmarks.rip.parts import EXPERIMENT
 from benchmarks.rip.plot import draw
@@ -156,7 +157,26 @@ def test_each_state_and_each_slice_has_its_time() -> None:
     query = linear_query(Q["Q6"])
     assert len(state_seconds(query, prices(3_000), 500)) == 6
     assert all(taken > 0 for taken in state_seconds(query, prices(3_000), 500))
-    assert len(slice_seconds(query, prices(3_000), 505)) == 6
+    times = slice_seconds(query, prices(3_000), 505, rounds=2)
+    assert times.shape == (2, 6)
+    assert (times > 0).all()
+
+
+def test_no_array_grows_in_a_slice_that_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The curve of many workers once showed which slice came when the array of matches doubled."""
+    query, grown = linear_query(Q["Q12"]), []
+    slices, double = len(run_based.slices_of(60_000, 2_000, query.shared_rows)), run_based.doubled
+    readings = itertools.count()
+
+    def doubled(runs: run_based.Runs) -> run_based.Runs:
+        grown.append(next(readings) // (2 * slices))  # in which round
+        return double(runs)
+
+    monkeypatch.setattr(run_based, "doubled", doubled)
+    monkeypatch.setattr(run_based.time, "thread_time", lambda: float(next(readings)))
+    slice_seconds(query, prices(60_000), 2_000, rounds=2)
+    assert len(grown) > 1
+    assert set(grown) == {0}
 
 
 def test_idle_workers_take_the_next_slice() -> None:

@@ -22,7 +22,15 @@ from benchmarks.summary import (
     sums,
 )
 from benchmarks.summary.cutting import cut_down
-from benchmarks.summary.feeding import Counter, counts_at, detected_matches, mean_ratio_orders, moments_of, states_at
+from benchmarks.summary.feeding import (
+    Counter,
+    counts_at,
+    detected_matches,
+    mean_ratio_orders,
+    moments_of,
+    part_of,
+    states_at,
+)
 from benchmarks.summary.parts import EXPERIMENT
 from benchmarks.summary.plot import draw
 from benchmarks.summary.recorded import BARS, FOLDER_VARIABLE, TRIPS, bike_trips, minute_bars
@@ -136,6 +144,25 @@ def test_a_wrong_count_stops_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(answers, "PUBLISHED_EXAMPLE", ("A1 B2 C3", "AB*C", 3))
     with pytest.raises(WrongAnswer, match="figure 2's stream: 2, should be 3"):
         answers._check_whole_stream()
+
+
+# --- speed ---
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("kind", SYNTHETIC, ids=lambda kind: kind.name)
+def test_summaries_change_while_they_are_timed(kind: Kind) -> None:
+    """Of 100 events and a window of 500 the one timed before had settled long ago: it refused everything."""
+    at_work = speed.summaries_at_work(kind, Strategy.CAPPED, 100, 500, 200)
+    assert [(len(one.state), len(one.events)) for one in at_work] == [(100, 100)] * 2
+    assert speed.taken_in(at_work) > speed.LEAST_TAKEN_IN
+    summary, stream = at_work[0].summary, kind.draw(1_100, seed=4)
+    (settled,) = states_at(summary, stream, [1_000])
+    later = speed.Filled(summary, settled, part_of(stream.events(summary), 1_000, 1_100))
+    assert speed.taken_in([later]) == 0
+    (long,) = speed.summaries_at_work(kind, Strategy.CAPPED, 100, 100, 500)
+    assert len(long.events) == 500
+    assert speed.taken_in([long]) > speed.LEAST_TAKEN_IN
 
 
 # --- recorded streams ---

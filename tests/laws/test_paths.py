@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.path_strategies import NODES, expressions, graph_of, node_types, query, triples
 
+from ostinato.errors import MatchError
 from ostinato.language.path_query import path_query, render_path
 from ostinato.query.path_query import PathExpression
 from ostinato.reference.paths import Hop, Walk, all_paths
@@ -75,6 +76,23 @@ def test_ends(facts: Facts, paths: list[PathExpression], start: str, ends: froze
     found = walk.find(graph.numbers([start]), WalkTerms(max_hops=MAX_HOPS, ends=np.array(may_end, np.bool_)))
     expected = [all_paths(facts, path, start, max_hops=MAX_HOPS, ends=ends) for path in paths]
     assert walks(found, graph, len(paths)) == expected
+
+
+@pytest.mark.kernel
+@given(triples, st.lists(expressions, min_size=1, max_size=3), st.sampled_from(NODES), st.integers(1, 30))
+def test_within_the_limit_everything_is_found_and_beyond_it_nothing(
+    facts: Facts, paths: list[PathExpression], start: str, most: int
+) -> None:
+    graph = graph_of(facts, {})
+    walk = PathWalk(graph, [query(path) for path in paths])
+    exact = walk.find(graph.numbers([start]), WalkTerms(max_hops=MAX_HOPS))
+    terms = WalkTerms(max_hops=MAX_HOPS, max_partial_paths=most)
+    if exact.report.partial_paths <= most:
+        found = walk.find(graph.numbers([start]), terms)
+        assert walks(found, graph, len(paths)) == walks(exact, graph, len(paths))
+    else:
+        with pytest.raises(MatchError, match=f"more than {most} partial paths"):
+            walk.find(graph.numbers([start]), terms)
 
 
 choosers = st.sampled_from([BySimilarity, lambda: BySimilarity(per_cost=True), AtRandom, BySelectivity])

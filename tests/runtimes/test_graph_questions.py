@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -30,6 +31,52 @@ class Counted:
 def test_proposals_may_be_texts() -> None:
     asked = ost.GraphQuestions(FILMS, Texts(), Counted())
     assert asked.ask("written_by", "Alila").answers == ("1 paths",)
+
+
+def test_functions_propose_and_answer() -> None:
+    asked = ost.GraphQuestions(FILMS, lambda question, topic: ["written_by", "written_by / ^written_by"])
+    assert asked.ask("?", "Alila").answers == ("Amos Gitai", "Kedma")
+    one = ost.GraphQuestions(FILMS, lambda question, topic: question, lambda *given: given[1])  # a text is one query
+    assert one.ask("written_by", "Alila").answers == ("Alila",)
+    named = ost.GraphQuestions(FILMS, lambda question, topic: {"writer": ost.path_query("written_by")})
+    assert [query.name for query in named.ask("?", "Alila").queries] == ["writer"]
+    assert ost.GraphQuestions(FILMS, lambda question, topic: iter(())).ask("?", "Alila").found is None
+
+
+@pytest.mark.parametrize(
+    ("proposer", "answerer"),
+    [
+        (None, None),
+        ("written_by", None),
+        (ost.LearntProposer, None),
+        (lambda question: [], None),
+        (lambda question, topic, more: [], None),
+        (Texts(), lambda question, topic: []),
+        (Texts(), 7),
+        (Texts(), Counted),
+    ],
+)
+def test_what_can_neither_propose_nor_answer(proposer: Any, answerer: Any) -> None:
+    with pytest.raises(ost.QueryError) as caught:
+        ost.GraphQuestions(FILMS, proposer, answerer)
+    assert caught.value.code == "INVALID_OPTION"
+
+
+@pytest.mark.parametrize(
+    ("proposed", "answered", "code"),
+    [
+        (None, [], "NOT_A_QUERY"),
+        ([7], [], "NOT_A_QUERY"),
+        (["written_by /"], [], "SYNTAX_ERROR"),
+        ("written_by", None, "INVALID_OPTION"),
+        ("written_by", [1], "INVALID_OPTION"),
+    ],
+)
+def test_what_functions_give_is_checked(proposed: Any, answered: Any, code: str) -> None:
+    asked = ost.GraphQuestions(FILMS, lambda question, topic: proposed, lambda question, topic, paths: answered)
+    with pytest.raises(ost.QueryError) as caught:
+        asked.ask("?", "Alila")
+    assert caught.value.code == code
 
 
 def test_queries_keep_their_names_though_the_walk_is_known() -> None:

@@ -53,12 +53,11 @@ def test_a_path_without_an_edge() -> None:
 
 
 def test_cycles_end_at_max_hops_and_say_so() -> None:
-    loop = pa.table({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["b", "a"]})
-    found = ost.paths(loop, "r*", start="a", max_hops=4)
+    found = ost.paths(LOOP, "r*", start="a", max_hops=4)
     assert found.table.num_rows == 5
     assert not found.report.complete
     assert found.report.too_long == 1
-    assert ost.paths(loop, "r*", start="a", simple=True).report.complete
+    assert ost.paths(LOOP, "r*", start="a", simple=True).report.complete
     itself = pa.table({"head": ["a"], "relation": ["r"], "tail": ["a"]})
     assert ost.paths(itself, "r / ^r", start="a").table.num_rows == 1
     assert ost.paths(itself, "r", start="a", simple=True).table.num_rows == 0
@@ -90,12 +89,12 @@ def test_an_empty_graph() -> None:
 
 
 def test_a_hub_with_a_million_neighbours_is_bounded() -> None:
-    clock = ost.VirtualClock(ns_per_visit=10)
-    found = ost.paths(ost.graph(HUB), "to", start="hub", latency_bound="100 us", clock=clock)
+    clock, hub = ost.VirtualClock(ns_per_visit=10), ost.graph(HUB)
+    found = ost.paths(hub, "to", start="hub", latency_bound="100 us", clock=clock)
     assert 0 < found.table.num_rows <= 10_000
     assert found.report.work <= 10_000
     assert found.report.cut_edges + found.report.work // 2 == 1_000_000
-    small = ost.paths(ost.graph(HUB), "to", start="hub", memory_bound="28 KB", limit=10)
+    small = ost.paths(hub, "to", start="hub", memory_bound="28 KB", limit=10)
     assert small.report.kept_bytes <= 28_000
     assert small.table.num_rows == 10
     assert not small.report.complete
@@ -128,6 +127,8 @@ def test_the_better_query_survives_a_bound() -> None:
         ({"memory_bound": "much"}, "INVALID_BOUND"),
         ({"max_hops": -1}, "INVALID_OPTION"),
         ({"limit": 0}, "INVALID_OPTION"),
+        ({"max_partial_paths": 0}, "INVALID_OPTION"),
+        ({"max_partial_paths": 1.5}, "INVALID_OPTION"),
         ({"shedding": "sharpp"}, "INVALID_OPTION"),
         ({"columns": ("subject", "relation", "tail")}, "UNKNOWN_COLUMN"),
         ({"queries": []}, "INVALID_OPTION"),
@@ -240,3 +241,56 @@ def test_more_queries_than_a_word_has_bits() -> None:
     assert 0 < bounded.table.num_rows < exact.table.num_rows
     kept = {str(row) for row in exact.table.to_pylist()}
     assert all(str(row) in kept for row in bounded.table.to_pylist())
+
+
+# --- walks that would never end ---------------------------------------------------------------------------------------
+
+
+def clique(size: int) -> ost.Graph:
+    nodes = [f"n{i}" for i in range(size)]
+    head, tail = zip(*((one, other) for one in nodes for other in nodes if one != other), strict=True)
+    return ost.graph(pa.table({"head": head, "relation": ["r"] * len(head), "tail": tail}))
+
+
+STAR = pa.table({"head": ["hub"] * 300, "relation": ["a"] * 300, "tail": [f"n{i}" for i in range(300)]})
+LOOP = pa.table({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["b", "a"]})
+
+
+@pytest.mark.parametrize(("graph", "query", "start"), [(clique(40), ".{1,5}", "n0"), (STAR, "(a | ^a)*", "hub")])
+def test_a_walk_without_a_bound_has_a_limit(graph: Any, query: str, start: str) -> None:
+    with pytest.raises(ost.MatchError, match="more than 2,000,000 partial paths") as caught:
+        ost.paths(graph, query, start=start)
+    assert caught.value.code == "TOO_MANY_PARTIAL_PATHS"
+    assert caught.value.hint is not None
+    for option in ("latency_bound", "memory_bound", "max_hops", "simple", "max_partial_paths"):
+        assert option in caught.value.hint
+
+
+def test_the_limit_is_exact_and_can_be_set() -> None:
+    graph = clique(4)
+    needed = ost.paths(graph, "r{1,3}", start="n0").report.partial_paths
+    assert needed == 1 + 3 + 9 + 27
+    assert ost.paths(graph, "r{1,3}", start="n0", max_partial_paths=needed).report.complete
+    for limit in (1, 3, needed - 1):
+        with pytest.raises(ost.MatchError, match="partial paths"):
+            ost.paths(graph, "r{1,3}", start="n0", max_partial_paths=limit)
+    with pytest.raises(ost.MatchError, match="more than 1 partial paths"):
+        ost.paths(graph, "r?", start=["n0", "n1"], max_partial_paths=1)
+
+
+def test_under_a_bound_what_goes_beyond_the_limit_is_given_up() -> None:
+    bounds: list[dict[str, Any]] = [{"latency_bound": "1 s", "clock": TARIFF}, {"memory_bound": "1 MB"}]
+    for bound in bounds:
+        found = ost.paths(clique(4), "r{1,3}", start="n0", max_partial_paths=20, **bound)
+        assert found.report.partial_paths <= 20
+        assert not found.report.complete
+        assert ost.paths(clique(4), "r{1,3}", start="n0", **bound).report.complete
+
+
+def test_long_paths_end_and_many_of_them_are_refused() -> None:
+    found = ost.paths(LOOP, "r*", start="a", max_hops=1_010)  # more than Python's own stack allows
+    assert found.table.num_rows == 1_011
+    assert found.table["nodes"][1_010].as_py() == ["a", "b"] * 505 + ["a"]
+    with pytest.raises(ost.MatchError, match="nodes together") as caught:
+        ost.paths(LOOP, "r*", start="a", max_hops=10**9)
+    assert caught.value.code == "RESULT_TOO_LARGE"

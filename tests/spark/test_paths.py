@@ -90,6 +90,11 @@ def test_bounds_are_refused_where_they_mean_nothing(spark: SparkSession) -> None
     df = spark.createDataFrame(graph_of(3)[0].to_pandas())
     with pytest.raises(ost.QueryError, match="walked by joins"):
         ost.paths(df, "a", start="n1", latency_bound="5 ms")
+    with pytest.raises(ost.QueryError, match="walked by joins"):
+        ost.paths(df, "a", start="n1", max_partial_paths=5)
+    with pytest.raises(ost.QueryError, match="100 edges far") as caught:
+        ost.paths(df, "a*", start="n1", max_hops=10**9)
+    assert caught.value.code == "PATTERN_TOO_LARGE"
 
 
 def test_many_questions_at_once(spark: SparkSession) -> None:

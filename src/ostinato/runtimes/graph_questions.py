@@ -26,7 +26,8 @@ Alila -[written_by]-> Amos Gitai <-[written_by]- Kadosh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
 from ostinato.runtimes.local import as_table
-from ostinato.runtimes.path_options import PathOptions, path_options, read_path_queries
+from ostinato.runtimes.path_options import PathOptions, path_options, read_proposals
 from ostinato.runtimes.paths import PathsResult, walk_paths
 from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers
 from ostinato.techniques.path_queries.found_table import SCHEMA
@@ -75,26 +76,37 @@ class Reply:
 
 
 class GraphQuestions:
-    """A graph, a proposer and an answerer. Options are those of `ost.paths`: `latency_bound`, `simple`, `limit`, ..."""
+    """A graph, a proposer and an answerer. Options are those of `ost.paths`: `latency_bound`, `simple`, `limit`, ...
 
-    def __init__(self, graph: Graph, proposer: Proposer, answerer: Answerer | None = None, **options: Any) -> None:
+    A proposer has `propose(question, topic)`, an answerer `answer(question, topic, paths)`; a plain function with the
+    same arguments will do for either. A function may propose texts of path queries too.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        proposer: Proposer | Callable[[str, str], Any],
+        answerer: Answerer | Callable[[str, str, pa.Table], Iterable[str]] | None = None,
+        **options: Any,
+    ) -> None:
         if not isinstance(graph, Graph):
             raise QueryError("NOT_A_GRAPH", f"expected ost.graph(...), got {graph.__class__.__name__}")
         self.graph = graph
         self.proposer = proposer
-        self.answerer: Answerer = answerer or BestPathAnswers()
+        self.answerer = BestPathAnswers() if answerer is None else answerer
+        self._propose = _function(self.proposer, "propose", "question", "topic")
+        self._answer = _function(self.answerer, "answer", "question", "topic", "paths")
         self.options: PathOptions = path_options(**options)
         self._walks: dict[tuple[PathExpression, ...], PathWalk] = {}
 
     def ask(self, question: str, topic: str) -> Reply:
         """One question about a node of the graph."""
-        proposed = list(self.proposer.propose(question, topic))
-        if not proposed:
+        queries = read_proposals(self._propose(question, topic))
+        if not queries:
             return Reply(question, topic, (), None, ())
-        queries = read_path_queries(proposed)
         found = walk_paths(self._walk(queries), (topic,), self.options)
-        answers = self.answerer.answer(question, topic, found.table)
-        return Reply(question, topic, queries, found, tuple(answers))
+        answers = _answers(self._answer(question, topic, found.table))
+        return Reply(question, topic, queries, found, answers)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the walks, which can be worked out again: tasks get the graph alone."""
@@ -126,6 +138,32 @@ class GraphQuestions:
         for field in REPLIES:
             table = table.append_column(field, pa.array([reply[field.name] for reply in replies], field.type))
         return table
+
+
+def _function(given: Any, method: str, *arguments: str) -> Callable[..., Any]:
+    """The method of an object, or the object itself where it is a function. Raises INVALID_OPTION."""
+    wanted = ", ".join(arguments)
+    if isinstance(given, type):
+        raise QueryError("INVALID_OPTION", f"{given.__name__} is a class", hint=f"make one: {given.__name__}(...)")
+    function = getattr(given, method, given)
+    if not callable(function):
+        message = f"expected {method}({wanted}) or a function of ({wanted}), got {given.__class__.__name__}"
+        raise QueryError("INVALID_OPTION", message)
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        message = f"the {method} function takes other arguments than ({wanted})"
+        raise QueryError("INVALID_OPTION", message, hint=f"def {method}({wanted}): ...") from None
+    except ValueError:  # some functions of extensions don't tell their arguments
+        pass
+    return function  # type: ignore[no-any-return]
+
+
+def _answers(given: Any) -> tuple[str, ...]:
+    answers = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else None
+    if answers is None or not all(isinstance(answer, str) for answer in answers):
+        raise QueryError("INVALID_OPTION", f"an answerer gives texts, not {given.__class__.__name__}: {given!r}"[:200])
+    return answers
 
 
 def check_questions(columns: Sequence[str], question: str, topic: str) -> None:

@@ -1,30 +1,36 @@
 """A language model behind an OpenAI-compatible endpoint, as proposer of path queries and as answerer.
 
-Only ever called when one was given. Its words are never executed: what it proposes is parsed as path queries, and what
-doesn't parse, or names relations that the graph doesn't have, is left out.
+It is called only where a user gave one. Its words are never executed: they are parsed as path queries. A line that
+doesn't parse, or that could walk a relation outside the list of allowed ones, is left out.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
+import math
 import re
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 
 from ostinato.errors import EnvironmentFault, QueryError
 from ostinato.language.path_query import path_query, render_path
-from ostinato.query.path_query import OneEdge, PathQuery
+from ostinato.query.path_query import OneEdge, PathQuery, edges
+from ostinato.runtimes.http_call import NoReply, call
 from ostinato.runtimes.paths import facts_of
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
-_MOST_BYTES = 1 << 24
-"""Of an answer of the endpoint."""
+LARGEST_REPLY_BYTES = 1 << 24
+_MOST_PROPOSED_LINES = 1_000
+"""Of a reply with proposals; lines behind them are ignored."""
 _BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
+_VISIBLE = re.compile(r"[!-~]+")
+"""ASCII without blanks: what a URL or a key consists of."""
 
 PROPOSE = """Relations of a knowledge graph: {relations}.
 Write up to {k} relation paths that lead from "{topic}" to the answer of the question, one a line, the most likely
@@ -39,21 +45,32 @@ Question: {question}"""
 
 @dataclass(frozen=True, slots=True)
 class ChatEndpoint:
-    """`url` is that of the API up to and without `/chat/completions`."""
+    """`url` is that of the API up to and without `/chat/completions`: http or https, no redirects.
+
+    The key appears in no text: no repr, error or traceback. Spark's workers ask the model themselves, so a pickle of
+    this object holds the key.
+    """
 
     url: str
     model: str
     relations: tuple[str, ...] = ()
-    """What may be proposed; empty: whatever parses."""
+    """The relations that proposals may walk; a `.` in a proposal would walk others too. Empty: no restriction."""
     key: str | None = field(default=None, repr=False)
     k: int = 3
     most_facts: int = 200
     timeout: float = DEFAULT_TIMEOUT_SECONDS
+    """Seconds for a whole call, from looking up the host to the last byte of the reply."""
+
+    def __post_init__(self) -> None:
+        for problem, hint in (_url_problem(self.url), _key_problem(self.key), _option_problem(self)):
+            if problem is not None:  # never with the value: it may hold a secret
+                raise QueryError("INVALID_OPTION", problem, hint=hint)
 
     def propose(self, question: str, topic: str) -> list[PathQuery]:
         text = self._ask(PROPOSE.format(relations=self._relations_text(), k=self.k, topic=topic, question=question))
-        found = [query for line in _lines(text) if (query := self._proposal(line)) is not None]
-        return _weighted(found[: self.k])
+        lines = _lines(text)[:_MOST_PROPOSED_LINES]
+        proposals = (query for line in lines if (query := self._proposal(line)) is not None)
+        return _weighted(list(islice(proposals, self.k)))
 
     def _relations_text(self) -> str:
         """As path queries spell them."""
@@ -64,8 +81,8 @@ class ChatEndpoint:
             query = path_query(line)
         except QueryError:
             return None
-        known = not self.relations or all(relation in self.relations for relation in query.relations())
-        return query if known else None
+        walked = {edge.relation for edge in edges(query.expression)}  # None: any relation
+        return query if not self.relations or walked <= set(self.relations) else None
 
     def answer(self, question: str, topic: str, paths: pa.Table) -> list[str]:
         facts = facts_of(paths, self.most_facts)
@@ -75,30 +92,89 @@ class ChatEndpoint:
         return list(dict.fromkeys(_lines(text)))
 
     def _ask(self, prompt: str) -> str:
+        content = self._reply(prompt)
+        if isinstance(content, NoReply):  # raised here, where no variable holds what was sent or came back
+            raise EnvironmentFault(
+                "ENDPOINT_FAILED",
+                f"the model at {urlsplit(self.url).netloc} {content.reason}",
+                hint="it must speak the OpenAI protocol for chat completions; is the address up to /chat/completions?",
+            )
+        return content
+
+    def _reply(self, prompt: str) -> str | NoReply:
+        reply = call(self._request(prompt), timeout_seconds=self.timeout, most_bytes=LARGEST_REPLY_BYTES)
+        return reply if isinstance(reply, NoReply) else _content(reply)
+
+    def _request(self, prompt: str) -> urllib.request.Request:
         body = {"model": self.model, "temperature": 0, "messages": [{"role": "user", "content": prompt}]}
         headers = {"Content-Type": "application/json"}
         if self.key is not None:
             headers["Authorization"] = f"Bearer {self.key}"
-        request = urllib.request.Request(
-            f"{self.url.rstrip('/')}/chat/completions", json.dumps(body).encode(), headers, method="POST"
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as response:
-                found: Any = json.loads(response.read(_MOST_BYTES))
-            return _text(found["choices"][0]["message"]["content"])
-        except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException) as error:
-            raise EnvironmentFault(
-                "ENDPOINT_FAILED",
-                f"the model at {self.url} gave no answer: {error}",
-                hint="it must speak the OpenAI protocol for chat completions; is the address up to /chat/completions?",
-            ) from None
+        address = f"{self.url.rstrip('/')}/chat/completions"
+        return urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")
 
 
-def _text(content: Any) -> str:
-    """None stands for a refusal."""
-    if content is not None and not isinstance(content, str):
-        raise TypeError(f"its content is no text but {content.__class__.__name__}")
-    return content or ""
+def _content(reply: bytes) -> str | NoReply:
+    """The words of the model; none where it refused."""
+    try:
+        content: Any = json.loads(reply)["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return NoReply("gave a reply that is no chat completion")
+    if content is None:
+        return ""
+    if not isinstance(content, str):
+        return NoReply("gave a reply whose content is no text")
+    return content.encode(errors="replace").decode()  # JSON can spell half a character, which no column could hold
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+_Problem = tuple[str | None, str | None]
+"""What is wrong, and a hint."""
+
+
+def _url_problem(url: Any) -> _Problem:
+    hint = "such as 'https://models.example/v1'"
+    if not isinstance(url, str) or not _VISIBLE.fullmatch(url):
+        return "url is text of visible ASCII characters", hint
+    try:
+        address = urlsplit(url)
+        port_is_valid = address.port != 0  # reading it raises ValueError where it is no port
+    except ValueError:
+        return "url isn't a valid address", hint
+    if address.scheme not in ("http", "https") or not address.hostname or not port_is_valid:
+        return "url is an address that starts with http:// or https://", hint
+    if "@" in address.netloc:
+        return "url holds a user name or password, which errors would show", "give the secret as key="
+    if "?" in url or "#" in url:
+        return "url ends with its path: no '?' and no '#'", hint
+    return None, None
+
+
+def _key_problem(key: Any) -> _Problem:
+    if key is None or (isinstance(key, str) and _VISIBLE.fullmatch(key)):
+        return None, None
+    return (
+        "key isn't text of visible ASCII characters, so no HTTP header can carry it",
+        "a key read from a file may end in a line break: key.strip()",
+    )
+
+
+def _option_problem(endpoint: Any) -> _Problem:
+    if not isinstance(endpoint.model, str):
+        return "model is the name of a model", None
+    if isinstance(endpoint.relations, str) or not all(isinstance(name, str) for name in endpoint.relations):
+        return "relations is a tuple of names", "graph.relations"
+    for name in ("k", "most_facts"):
+        value = getattr(endpoint, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            return f"{name} is a whole number from 1 on", None
+    if not isinstance(endpoint.timeout, int | float) or not 0 < endpoint.timeout < math.inf:
+        return "timeout is a number of seconds above 0", None
+    return None, None
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
 
 
 def _lines(text: str) -> list[str]:

@@ -11,8 +11,8 @@ from ostinato.language.path_query import path_query
 from ostinato.query.path_query import PathQuery
 from ostinato.sharing.bounds import read_bounds
 from ostinato.sharing.clock import Clock, RealClock
-from ostinato.techniques.path_queries.budget import Budget
-from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS
+from ostinato.techniques.path_queries.budget import UNLIMITED, Budget
+from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
 from ostinato.techniques.path_queries.selection import AtRandom, BySelectivity, BySimilarity, Chooser
 from ostinato.techniques.path_queries.similarity import Similarity
 
@@ -30,6 +30,7 @@ class PathOptions:
 
     simple: bool = False
     max_hops: int = DEFAULT_MAX_HOPS
+    max_partial_paths: int | None = None
     limit: int | None = None
     end: tuple[str, ...] | None = None
     budget: Budget = field(default_factory=Budget)
@@ -37,7 +38,7 @@ class PathOptions:
     similarity: Similarity | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("max_hops", 0), ("limit", 1)):
+        for name, least in (("max_hops", 0), ("max_partial_paths", 1), ("limit", 1)):
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool)
             if value is not None and not (whole and value >= least):
@@ -47,6 +48,13 @@ class PathOptions:
         if self.shedding not in SHEDDING:
             hint = did_you_mean(self.shedding, SHEDDING) or f"there are {', '.join(SHEDDING)}"
             raise QueryError("INVALID_OPTION", f"shedding can't be {self.shedding!r}", hint=hint)
+
+    @property
+    def most_partial_paths(self) -> int:
+        """`max_partial_paths`, or its default; beside a bound of memory nothing else has to limit them."""
+        if self.max_partial_paths is not None:
+            return min(self.max_partial_paths, UNLIMITED)
+        return DEFAULT_MAX_PARTIAL_PATHS if self.budget.memory_bytes is None else UNLIMITED
 
 
 def path_options(
@@ -71,7 +79,15 @@ def path_options(
 
 
 def read_path_queries(queries: Any) -> tuple[PathQuery, ...]:
-    """Texts or PathQuery values, one or many, perhaps by name."""
+    """Texts or PathQuery values, one or many, perhaps by name; at least one."""
+    asked = read_proposals(queries)
+    if not asked:
+        raise QueryError("INVALID_OPTION", "there is no path query", hint="ost.paths(graph, 'a / ^b', start=...)")
+    return asked
+
+
+def read_proposals(queries: Any) -> tuple[PathQuery, ...]:
+    """The same, perhaps none."""
     if isinstance(queries, str | PathQuery):
         queries = [queries]
     if isinstance(queries, Mapping):
@@ -80,8 +96,6 @@ def read_path_queries(queries: Any) -> tuple[PathQuery, ...]:
         asked = [_query(value, "") for value in queries]
     else:
         raise QueryError("NOT_A_QUERY", f"expected path queries, got {queries.__class__.__name__}")
-    if not asked:
-        raise QueryError("INVALID_OPTION", "there is no path query", hint="ost.paths(graph, 'a / ^b', start=...)")
     return tuple(asked)
 
 

@@ -107,6 +107,7 @@ def paths(
     end: str | Sequence[str] | None = None,
     simple: bool = False,
     max_hops: int = DEFAULT_MAX_HOPS,
+    max_partial_paths: int | None = None,
     limit: int | None = None,
     latency_bound: Any = None,
     memory_bound: str | int | None = None,
@@ -123,10 +124,12 @@ def paths(
     by name, or `PathQuery` values. Paths are walks; with `simple` no node comes twice. Walks longer than `max_hops`
     aren't followed, which `report.too_long` counts. `limit` keeps the best paths of each start. A bound ("5 ms",
     "1 MB") keeps the partial paths that are most like the queries, by `shedding`; `report` says what was given up.
+    Without a bound, a walk that needs more than `max_partial_paths` (2 million) raises TOO_MANY_PARTIAL_PATHS.
     """
     options = path_options(
         simple=simple,
         max_hops=max_hops,
+        max_partial_paths=max_partial_paths,
         limit=limit,
         end=end,
         latency_bound=latency_bound,
@@ -156,7 +159,7 @@ def _dataframe(
 ) -> DataFrame:
     from ostinato.runtimes.spark.paths import paths_dataframe
 
-    if not options.budget.is_none or options.limit is not None:
+    if not options.budget.is_none or options.limit is not None or options.max_partial_paths is not None:
         raise QueryError(
             "INVALID_OPTION",
             "a graph in a DataFrame is walked by joins, which know no bound and no limit",
@@ -191,7 +194,8 @@ def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> P
     graph = walk.graph
     numbers = graph.numbers(starts)
     similarity = options.similarity or _overlap(graph)
-    terms = WalkTerms(options.simple, options.max_hops, _ends(graph, options.end), options.budget)
+    ends = _ends(graph, options.end)
+    terms = WalkTerms(options.simple, options.max_hops, ends, options.budget, options.most_partial_paths)
     found = walk.find(numbers, terms, SHEDDING[options.shedding](similarity))
     scores = Contributions(walk, similarity).of(found.store, found.path, found.query)
     named = (*starts, *(options.end or ()))

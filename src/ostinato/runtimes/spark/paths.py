@@ -19,6 +19,8 @@ from ostinato.errors import QueryError
 from ostinato.query.path_query import PathQuery
 
 _MOST_TESTS = 10
+_MOST_ROUNDS = 100
+"""Spark plans all rounds before the first runs."""
 _TEXTS = s.ArrayType(s.StringType())
 
 
@@ -70,9 +72,12 @@ def _classes(symbols: Symbols, node_types: DataFrame | None) -> tuple[int, ...]:
 
 
 def _rounds(automaton: PathAutomaton, max_hops: int) -> int:
-    """How many edges the longest path may have."""
+    """How many edges the longest path may have. Raises PATTERN_TOO_LARGE."""
     ahead = {START}
     for hops in range(max_hops):
+        if hops > _MOST_ROUNDS:
+            message = f"a graph in a DataFrame is walked {_MOST_ROUNDS} edges far at most"
+            raise QueryError("PATTERN_TOO_LARGE", message, hint="lower max_hops")
         ahead = {int(to) for state in ahead for to in np.unique(automaton.target[state]) if to != NOWHERE}
         if not ahead:
             return hops

@@ -106,14 +106,12 @@ def _order(found: FoundPaths, chains: _Chains, scores: NDArray[np.float64]) -> I
 
 def _from_start(found: FoundPaths, chains: _Chains) -> list[Ints]:
     """Node and edge of the first step, the second and so on; -1 behind the end."""
-    most = len(chains.rows)
     columns = []
-    for place in range(most):
+    rows, everything = np.stack(chains.rows), np.arange(len(found.path))
+    for place in range(len(rows)):
         back = chains.length - 1 - place  # how many edges before the end
-        step = np.full(len(found.path), NO_PARENT, np.int64)
-        for number, rows in enumerate(chains.rows):
-            step = np.where(back == number, rows, step)
-        there = step != NO_PARENT
+        there = back >= 0
+        step = rows[np.where(there, back, 0), everything]
         columns.append(np.where(there, found.store.node[step], -1).astype(np.int64))
         columns.append(np.where(there, found.store.edge[step], -1).astype(np.int64))
     return columns

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.path_automaton import START, build_path_automaton, symbols_of
+from ostinato.errors import MatchError
 from ostinato.query.path_query import PathQuery
 from ostinato.techniques.path_queries.budget import NO_BUDGET, UNLIMITED, Budget, Meter
 from ostinato.techniques.path_queries.graph import Graph
@@ -24,6 +25,11 @@ from ostinato.techniques.path_queries.walking import NO_PARENT, Progress, Store,
 BYTES_OF_PATH = 20
 """Of a partial path in the store, beside its mask."""
 DEFAULT_MAX_HOPS = 8
+DEFAULT_MAX_PARTIAL_PATHS = 2_000_000
+"""With their results about 1 GB."""
+NODES_OF_PARTIAL_PATH = 16
+"""So many nodes may the paths found have together, for each partial path that is allowed: one partial path is a path of
+several queries, and long paths repeat the nodes of shorter ones."""
 _FIRST_ROOM = 1024
 _PAUSE = 20_000
 """Work between two looks at the clock."""
@@ -31,12 +37,16 @@ _PAUSE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class WalkTerms:
-    """`simple`: no node twice. `max_hops`: longer paths aren't followed. `ends`: where paths may end, None anywhere."""
+    """`simple`: no node twice. `max_hops`: longer paths aren't followed. `ends`: where paths may end, None anywhere.
+
+    A walk that needs more than `max_partial_paths` fails, or under a budget gives up what goes beyond them.
+    """
 
     simple: bool = False
     max_hops: int = DEFAULT_MAX_HOPS
     ends: NDArray[np.bool_] | None = None
     budget: Budget = NO_BUDGET
+    max_partial_paths: int = DEFAULT_MAX_PARTIAL_PATHS
 
 
 ALL_WALKS = WalkTerms()
@@ -115,7 +125,10 @@ class PathWalk:
         chooser: Chooser | None = None,
         asked: NDArray[np.uint64] | None = None,
     ) -> FoundPaths:
-        """All paths from the starts; -1 is no node and has none. `asked` [start, word]: for which queries each is."""
+        """All paths from the starts; -1 is no node and has none. `asked` [start, word]: for which queries each is.
+
+        Raises TOO_MANY_PARTIAL_PATHS, RESULT_TOO_LARGE.
+        """
         return _Search(self, terms, chooser).run(starts, asked)
 
 
@@ -125,7 +138,8 @@ class _Search:
         self.chooser = None if terms.budget.is_none else chooser
         self.path_bytes = BYTES_OF_PATH + 8 * walk.words
         most = terms.budget.memory_bytes
-        self.most_paths = UNLIMITED if most is None else max(1, most // self.path_bytes)
+        self.most_paths = terms.max_partial_paths if most is None else max(1, most // self.path_bytes)
+        self.most_paths = min(self.most_paths, terms.max_partial_paths)
         self.store = _new_store(min(_FIRST_ROOM, self.most_paths), walk.words)
         self.progress = Progress(*(np.zeros(1, np.int64) for _ in range(4)))
         self.given_up = np.zeros(len(walk.queries), np.int64)
@@ -146,13 +160,15 @@ class _Search:
 
     def run(self, starts: NDArray[np.int64], asked: NDArray[np.uint64] | None) -> FoundPaths:
         self._put_starts(starts, asked)
-        low, found, queries = 0, [], []
+        low, found_count, found, queries = 0, 0, [], []
         for hops in range(self.terms.max_hops + 1):
             high = int(self.progress.made[0])
             accepted = self._accepted(low, high)
             ending = np.flatnonzero(accepted.any(axis=1))
             found.append(low + ending)
             queries.append(accepted[ending])
+            found_count += int(np.bitwise_count(accepted).sum())
+            self._check_result(found_count * (hops + 1))
             frontier = low + np.flatnonzero(self._goes_on(low, high))
             if not len(frontier):
                 break
@@ -175,6 +191,26 @@ class _Search:
         everything = in_words([(1 << len(self.walk.queries)) - 1], self.walk.words)
         store.mask[:count] = everything if asked is None else asked[known]
         self.progress.made[0] = count
+        self._check_room()
+
+    def _check_room(self) -> None:
+        """Without a budget everything is found, or nothing."""
+        if self.terms.budget.is_none and (self.progress.cut[0] or self.given_up.any()):
+            raise MatchError(
+                "TOO_MANY_PARTIAL_PATHS",
+                f"the walk needs more than {self.most_paths:,} partial paths",
+                hint="latency_bound or memory_bound keeps the best of them; "
+                "simple=True, a lower max_hops or named relations need fewer; max_partial_paths allows more",
+            )
+
+    def _check_result(self, nodes: int) -> None:
+        most = NODES_OF_PARTIAL_PATH * max(DEFAULT_MAX_PARTIAL_PATHS, self.terms.max_partial_paths)
+        if nodes > most:
+            raise MatchError(
+                "RESULT_TOO_LARGE",
+                f"the paths found have more than {most:,} nodes together",
+                hint="ask fewer queries in a call, lower max_hops, or raise max_partial_paths",
+            )
 
     def _accepted(self, low: int, high: int) -> NDArray[np.uint64]:
         """[path, word]: the queries that partial paths are whole paths of. Asked before any is dropped: what is found
@@ -218,6 +254,7 @@ class _Search:
                 terms = terms._replace(pause=UNLIMITED)  # nothing is allowed: what is left is cut, and counted
             if not self._kernel(kept.order, terms):
                 self._grow()
+            self._check_room()
             done = int(progress.work[0])
             self.meter.walked(self.meter.elapsed_ns(done) - began, done - work)
 

@@ -243,19 +243,20 @@ class Contributions:
 
     def _classes(self, store: Store, paths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Equal numbers for paths of the same relations, in `words`."""
-        found = np.zeros(len(paths), np.int64)
-        parent = store.parent[paths]
-        inner = parent != NO_PARENT
-        if not inner.any():
-            return found
-        before, place = np.unique(parent[inner], return_inverse=True)
+        levels = []
+        """From the ends to the starts: where a path has one before it, which, and the edge between them."""
+        while (inner := store.parent[paths] != NO_PARENT).any():
+            before, place = np.unique(store.parent[paths[inner]], return_inverse=True)
+            levels.append((inner, place, store.edge[paths[inner]]))
+            paths = before
         kinds = 2 * len(self.walk.graph.relations)
-        different, at = np.unique(
-            self._classes(store, before)[place] * kinds + store.edge[paths[inner]], return_inverse=True
-        )
-        numbers = np.array([self._class(*divmod(key, kinds)) for key in different.tolist()], np.int64)
-        found[inner] = numbers[at]
-        return found
+        numbers = np.zeros(len(paths), np.int64)
+        for inner, place, edge in reversed(levels):
+            different, at = np.unique(numbers[place] * kinds + edge, return_inverse=True)
+            known = np.array([self._class(*divmod(key, kinds)) for key in different.tolist()], np.int64)
+            numbers = np.zeros(len(inner), np.int64)
+            numbers[inner] = known[at]
+        return numbers
 
     def _class(self, before: int, edge: int) -> int:
         if (before, edge) not in self.number:

@@ -1,0 +1,145 @@
+"""An HTTP request -> the bytes of its reply, or the reason why there are none. One deadline holds for the whole call.
+
+A reason never quotes the server or the request: a server may repeat the key that it was sent, and a header may hold it.
+For the same cause the request runs in a thread of its own: no frame of it is part of a traceback that users see.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+_READ_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply:
+    """Why a call gave nothing, as the rest of a sentence about the server."""
+
+    reason: str
+
+
+def call(request: urllib.request.Request, *, timeout_seconds: float, most_bytes: int) -> bytes | NoReply:
+    """The reply to an http or https request. Redirects aren't followed: they would carry the headers elsewhere.
+
+    The deadline covers looking up the host, connecting, sending and every byte of the reply, however slowly they come.
+    """
+    running = _Call(request, timeout_seconds, most_bytes)
+    thread = threading.Thread(target=running.run, name="ostinato-http-call", daemon=True)
+    thread.start()
+    try:
+        thread.join(min(timeout_seconds, threading.TIMEOUT_MAX))
+    finally:
+        running.end(running.too_late)
+    assert running.outcome is not None
+    return running.outcome
+
+
+class _Call:
+    """A request under way in a thread. The first to end it decides what it gave."""
+
+    def __init__(self, request: urllib.request.Request, timeout_seconds: float, most_bytes: int) -> None:
+        self.outcome: bytes | NoReply | None = None
+        self.too_late = NoReply(f"gave no reply within {timeout_seconds:g} s")
+        self._request = request
+        self._timeout_seconds = timeout_seconds
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    def run(self) -> None:
+        try:
+            with _opener(self._connected).open(self._request, timeout=self._timeout_seconds) as response:
+                self.end(self._read(response))
+        except Exception as error:  # whatever it is, the caller has to hear of it, without its text
+            self.end(self._failure(error))
+
+    def _read(self, response: http.client.HTTPResponse) -> bytes | NoReply:
+        reply = bytearray()
+        while piece := response.read1(_READ_BYTES):
+            reply += piece
+            if len(reply) > self._most_bytes:
+                return NoReply(f"gave a reply of more than {self._most_bytes:,} bytes")
+        return bytes(reply)
+
+    def _connected(self, opened: socket.socket) -> None:
+        """Remembers the socket before anything is sent; a call that has ended sends nothing."""
+        with self._lock:
+            if self.outcome is not None:
+                raise TimeoutError
+            self._socket = opened
+
+    def end(self, outcome: bytes | NoReply) -> None:
+        """Shuts the connection, so that the thread ends too."""
+        with self._lock:
+            if self.outcome is None:
+                self.outcome = outcome
+            if self._socket is not None:
+                with contextlib.suppress(OSError):  # closed already
+                    self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _failure(self, error: Exception) -> NoReply:
+        if isinstance(error, urllib.error.HTTPError):
+            redirects = " (a redirect, which isn't followed)" if 300 <= error.code < 400 else ""
+            return NoReply(f"answered with status {error.code}{redirects}")
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(cause, OSError) and cause.strerror:
+            return NoReply(f"can't be reached: {cause.strerror}")  # the words of the operating system
+        if isinstance(cause, TimeoutError):
+            return self.too_late
+        return NoReply(f"can't be asked ({cause.__class__.__name__})")
+
+
+# --- connections ------------------------------------------------------------------------------------------------------
+
+
+def _opener(connected: Callable[[socket.socket], None]) -> urllib.request.OpenerDirector:
+    """Of urllib's handlers only those for http, https, proxies and status codes: no redirects, files, FTP or data."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.UnknownHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _Connections(connected),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+class _Connections(urllib.request.AbstractHTTPHandler):
+    """urllib's handler of http and https, which tells of each socket that it opens."""
+
+    def __init__(self, connected: Callable[[socket.socket], None]) -> None:
+        super().__init__()
+        self._connected = connected
+
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_PlainConnection, connected=self._connected), request)
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_TlsConnection, connected=self._connected), request)
+
+    http_request = https_request = urllib.request.AbstractHTTPHandler.do_request_
+
+
+class _PlainConnection(http.client.HTTPConnection):
+    def __init__(self, *arguments: Any, connected: Callable[[socket.socket], None], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._connected = connected
+
+    def connect(self) -> None:
+        super().connect()
+        self._connected(self.sock)
+
+
+class _TlsConnection(_PlainConnection, http.client.HTTPSConnection):
+    """The same with TLS, certificates checked."""
