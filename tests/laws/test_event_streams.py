@@ -178,7 +178,8 @@ def test_a_stream_shares_as_it_is_told() -> None:
         streams["never"].worker.advance(streams["dynamic"].state, None, micros(EPOCH))
     for stream in streams.values():
         stream.step(None, NO_TIME, finished=True)
-        assert [stream.rows(query) for query in range(4)] == [streams["never"].rows(query) for query in range(4)]
+        counts = [[row["count(*)"] for row in stream.rows(query)] for query in range(4)]
+        assert counts == [[3, 1]] * 4
 
 
 def test_a_negative_sum_is_refused_as_a_logarithm() -> None:
