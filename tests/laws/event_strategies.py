@@ -430,7 +430,7 @@ def _sharing_query(draw: Draw, kind: str, group: str, windows: tuple[str, ...]) 
     names = names_of(pattern.text)
     lines = ["TYPE kind TIME ts", f"PATTERN {pattern.text}"]
     if _one_in(5, draw):
-        condition = _adjacent(draw, names, AGGREGATES_ONLY) if draw(st.booleans()) else _local(draw, names)
+        condition = _adjacent(draw, names, Knobs(decimals=False)) if draw(st.booleans()) else _local(draw, names)
         lines.append(f"WHERE {condition}")
     if group:
         lines.append(f"GROUP BY {group}")

@@ -44,7 +44,7 @@ class SeparateEngine(TrendEngine):
             results.append(result)
             parts.append(kept)
         packed = tuple(pack_sections([part[s] for part in parts]) for s in range(sequences))
-        return EngineStep(tuple(results), packed, {PROGRAMS: len(self.programs)})
+        return EngineStep(tuple(results), packed, {"rows": len(events.time), PROGRAMS: len(self.programs)})
 
 
 def _way(program: Program, exact: bool) -> RunningSums | Buffered:
