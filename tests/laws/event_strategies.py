@@ -148,16 +148,20 @@ class Part:
 class PatternDrawer:
     """Draws a pattern over the types A, B, C, and D under NOT. Fresh variables have numbers that go up."""
 
-    def __init__(self, draw: Draw, *, negation: bool) -> None:
+    def __init__(self, draw: Draw, *, negation: bool, repeats: str = "") -> None:
+        """`repeats`: a type that the outermost SEQ repeats at one of its places."""
         self.draw = draw
         self.negation = negation
+        self.repeats = repeats
         self.named = 0
         # Where every place has a variable of its own no two ways spell one word: few ambiguous NOTs.
-        self.distinct = negation or _one_in(5, draw)
+        self.distinct = negation or _one_in(5, draw) or (repeats != "" and _one_in(2, draw))
 
     def pattern(self, depth: int, *, whole: bool = False) -> Part:
         """Mostly a SEQ as the whole pattern, mostly events inside: long words are rare in small tables."""
         choice = self.draw(st.integers(0, 9)) if depth else 0
+        if whole and self.repeats:
+            return self._sequence(depth, self.repeats)
         if choice < (1 if whole else 5):
             return self._event()
         if choice < 7:
@@ -170,9 +174,9 @@ class PatternDrawer:
             f"({body.text}){quantifier}", body.empty or quantifier != "+", body.starts_with_not, body.ends_with_not
         )
 
-    def _event(self, quantifiers: tuple[str, ...] = ("", "", "", "+", "+", "*", "?")) -> Part:
+    def _event(self, quantifiers: tuple[str, ...] = ("", "", "", "+", "+", "*", "?"), kinds: str = "ABC") -> Part:
         quantifier = self.draw(st.sampled_from(quantifiers))
-        kind = self.draw(st.sampled_from("ABC"))
+        kind = self.draw(st.sampled_from(kinds))
         variable = self._fresh(kind) if self.distinct or _one_in(4, self.draw) else ""
         return Part(f"{kind}{quantifier}{variable}", quantifier in ("*", "?"))
 
@@ -189,11 +193,13 @@ class PatternDrawer:
             ends_with_not=any(part.ends_with_not for part in parts),
         )
 
-    def _sequence(self, depth: int) -> Part:
+    def _sequence(self, depth: int, repeats: str = "") -> Part:
         """SEQ. Next to a NOT, also to one at the edge of a part, stands what takes an event for sure."""
         parts: list[Part] = []
-        for _ in range(self.draw(st.integers(2, 3))):
-            part = self.pattern(depth - 1)
+        length = self.draw(st.integers(2, 3))
+        repeated = self.draw(st.integers(0, length - 1)) if repeats else None
+        for place in range(length):
+            part = self._event(("+",), repeats) if place == repeated else self.pattern(depth - 1)
             before = parts[-1] if parts else Part("", empty=False)
             if (before.ends_with_not and part.empty) or (part.starts_with_not and before.empty):
                 part = self._event(("", "+"))
@@ -396,6 +402,46 @@ def _aggregate(draw: Draw, names: Names, knobs: Knobs) -> str:
     if function in ("MIN", "MAX"):
         operands.append(f"{name}.ts")
     return f"{function}({draw(st.sampled_from(operands))})"
+
+
+# --- workloads --------------------------------------------------------------------------------------------------------
+
+_MEASURES = (("",), ("",), _WINDOWS[:4], _WINDOWS[4:])
+"""The windows of a workload: none, by time, or by events. Only queries with the same measure share."""
+
+
+@st.composite
+def sharing_workloads(draw: Draw) -> list[str]:
+    """Two to four different queries over the same groups that repeat events of the same type.
+
+    Each aggregates something of every variable, integers or doubles. Some have conditions between neighbours.
+    """
+    kind = draw(st.sampled_from("AB"))
+    group = draw(st.sampled_from(["", "", "g"]))
+    windows = draw(st.sampled_from(_MEASURES))
+    count = draw(st.sampled_from([2, 2, 3, 4]))
+    return draw(st.lists(_sharing_query(kind, group, windows), min_size=count, max_size=count, unique=True))
+
+
+@st.composite
+def _sharing_query(draw: Draw, kind: str, group: str, windows: tuple[str, ...]) -> str:
+    drawer = PatternDrawer(draw, negation=_one_in(4, draw), repeats=kind)
+    pattern = drawer.pattern(draw(st.sampled_from([1, 1, 2])), whole=True)
+    names = names_of(pattern.text)
+    lines = ["TYPE kind TIME ts", f"PATTERN {pattern.text}"]
+    if _one_in(5, draw):
+        condition = _adjacent(draw, names, Knobs(decimals=False)) if draw(st.booleans()) else _local(draw, names)
+        lines.append(f"WHERE {condition}")
+    if group:
+        lines.append(f"GROUP BY {group}")
+    within = draw(st.sampled_from(_WINDOWS[:4] if pattern.ends_with_not and not any(windows) else windows))
+    items = [f"{draw(st.sampled_from(_of_one(name)))} AS m{i}" for i, name in enumerate(names.present)]
+    return "\n".join([*lines, *([within] if within else []), f"RETURN {', '.join([*items, 'COUNT(*) AS n'])}"])
+
+
+def _of_one(name: str) -> list[str]:
+    columns = {"SUM": "xyy", "AVG": "xyy", "COUNT": "xy", "MIN": "xy", "MAX": "xy"}
+    return [f"COUNT({name})", *(f"{function}({name}.{one})" for function, some in columns.items() for one in some)]
 
 
 @st.composite

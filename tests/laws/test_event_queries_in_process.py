@@ -18,6 +18,7 @@ from tests.laws.event_strategies import (
     event_examples,
     event_queries,
     event_tables,
+    sharing_workloads,
 )
 
 import ostinato as ost
@@ -58,7 +59,10 @@ def runs(text: str, table: pa.Table) -> bool:
     return True
 
 
-@given(st.lists(event_queries(), min_size=2, max_size=4), event_tables(6), st.sampled_from(["dynamic", "always"]))
+WORKLOADS = st.one_of(sharing_workloads(), st.lists(event_queries(), min_size=2, max_size=4))
+
+
+@given(WORKLOADS, event_tables(6), st.sampled_from(["dynamic", "always"]))
 def test_a_workload_gives_what_its_queries_give(texts: list[str], table: pa.Table, sharing: str) -> None:
     asked = [text for text in texts if runs(text, table)]
     if asked:

@@ -13,11 +13,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.laws.event_comparison import differing
-from tests.laws.event_strategies import AGGREGATES_ONLY, DECLINED, EVERYTHING, MATCHES_ONLY, Example, Knobs, bind
+from tests.laws.event_strategies import (
+    AGGREGATES_ONLY,
+    DECLINED,
+    EVERYTHING,
+    MATCHES_ONLY,
+    Example,
+    Knobs,
+    bind,
+    event_table,
+)
 from tests.laws.event_strategies import event_examples as examples
 
 import ostinato as ost
-from ostinato.errors import QueryError
+from ostinato.errors import MatchError, QueryError
 from ostinato.matching.search import NO_TIME
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.event_queries import EventsQuery
@@ -129,12 +138,15 @@ def test_everything_deeply(example: Example, cuts: list[int], lag: int) -> None:
     check(example, cuts, lag)
 
 
-@given(windowed(replace(AGGREGATES_ONLY, negation=False, conjunction=False, selections=("",))), CUTS, LAG)
+SHARING = st.sampled_from(["dynamic", "always", "never"])
+
+
+@given(windowed(replace(AGGREGATES_ONLY, negation=False, conjunction=False, selections=("",))), SHARING)
 @settings(max_examples=40)
-def test_a_workload_that_shares(example: Example, cuts: list[int], lag: int) -> None:
+def test_a_workload_that_shares(example: Example, sharing: str) -> None:
     """The same query twice shares whatever can be shared."""
     try:
-        stream = Stream([ost.events(example.text)] * 2, example.table.schema)
+        stream = Stream([ost.events(example.text).with_options(sharing=sharing)] * 2, example.table.schema)
     except QueryError as error:
         assert error.code in DECLINED, error
         assume(False)
@@ -144,3 +156,36 @@ def test_a_workload_that_shares(example: Example, cuts: list[int], lag: int) -> 
     stream.step(None, watermark, finished=True)
     assert stream.rows(0) == stream.rows(1) or repr(stream.rows(0)) == repr(stream.rows(1))
     assert differing(bind(example.text), example.rows, stream.rows(1)) is None
+
+
+def test_a_stream_shares_as_it_is_told() -> None:
+    text = f"TYPE kind TIME ts PATTERN SEQ(A, B+ b) WHERE NEXT(b).x > b.x {TIMED[0]} RETURN COUNT(*), SUM(b.x)"
+    plain = text.replace("WHERE NEXT(b).x > b.x", "")
+    rows = [{"kind": kind, "ts": EPOCH + timedelta(seconds=i), "x": i} for i, kind in enumerate("ABBAB")]
+    table = event_table(rows)
+
+    def fed(sharing: str) -> Stream:
+        queries = [ost.events(each).with_options(sharing=sharing) for each in (plain, plain, text, text)]
+        stream = Stream(queries, table.schema)
+        stream.step(table, NO_TIME)
+        stream.step(None, micros(EPOCH))
+        return stream
+
+    streams = {sharing: fed(sharing) for sharing in ("dynamic", "always", "never")}
+    shared = {name: [run.shared for run, _ in stream.worker.engines] for name, stream in streams.items()}
+    assert shared == {"dynamic": [True, False], "always": [True, True], "never": [False]}
+    with pytest.raises(MatchError, match="STATE_OF_OTHER_QUERY"):
+        streams["never"].worker.advance(streams["dynamic"].state, None, micros(EPOCH))
+    for stream in streams.values():
+        stream.step(None, NO_TIME, finished=True)
+        counts = [[row["count(*)"] for row in stream.rows(query)] for query in range(4)]
+        assert counts == [[3, 1]] * 4
+
+
+def test_a_negative_sum_is_refused_as_a_logarithm() -> None:
+    query = ost.events(f"TYPE kind TIME ts PATTERN A {TIMED[0]} RETURN SUM(A.x)").with_options(numbers="log10")
+    table = event_table([{"kind": "A", "ts": EPOCH, "x": -30}])
+    stream = Stream([query], table.schema)
+    stream.step(table, NO_TIME)
+    with pytest.raises(MatchError, match="NEGATIVE_LOGARITHM"):
+        stream.step(None, NO_TIME, finished=True)

@@ -42,16 +42,17 @@ Found = dict[tuple[int, int | None], tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """`sequences` are the events in order; `plan` is that of the one query."""
+    """`sequences` are the events in order; `plan` is that of the query, or of the workload that it belongs to."""
 
     bound: BoundEventQuery
     plan: EventsPlan
     rows: Sequence[Row]
     sequences: tuple[tuple[Event, ...], ...]
+    query: int = 0
 
     @property
     def program(self) -> Program:
-        return self.plan.queries[0].programs[0]
+        return self.plan.queries[self.query].programs[0]
 
     def part(self, cuts: Sequence[tuple[int, int]]) -> Events:
         """Of each sequence the events from one place to another."""
@@ -120,10 +121,17 @@ class Prepared:
 
 
 def prepared(bound: BoundEventQuery, rows: Sequence[Row]) -> Prepared:
-    plan = plan_events([bound])
-    unbounded = replace(bound, query=replace(bound.query, bound=None))
-    sequences = [tuple(scene.events) for scenes in by_window(unbounded, rows) for scene in scenes]
-    return Prepared(bound, plan, rows, tuple(sequences))
+    (query,) = prepared_workload([bound], rows)
+    return query
+
+
+def prepared_workload(bounds: Sequence[BoundEventQuery], rows: Sequence[Row]) -> list[Prepared]:
+    """Queries with the same GROUP BY and SAME, planned as one workload."""
+    plan = plan_events(bounds)
+    assert len(plan.streams) == 1
+    unbounded = replace(bounds[0], query=replace(bounds[0].query, bound=None))
+    sequences = tuple(tuple(scene.events) for scenes in by_window(unbounded, rows) for scene in scenes)
+    return [Prepared(bound, plan, rows, sequences, query) for query, bound in enumerate(bounds)]
 
 
 def _column(value: Expr, rows: Sequence[Row], chosen: Sequence[Row]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -194,18 +202,22 @@ def _alike(one: Any, other: Any) -> bool:
     return abs(Fraction(one) - Fraction(other)) <= Fraction(1, 10**12) * max(abs(Fraction(one)), Fraction(1, 10**9))
 
 
-def at_once(engine: TrendEngine, prepared: Prepared) -> Found:
+def at_once(engine: TrendEngine, prepared: Prepared) -> list[Found]:
+    """The results of each program of the engine."""
     step = engine.advance(prepared.whole(), [b""] * len(prepared.sequences), None)
     assert set(step.states) <= {b""}
-    return given(step.results[0])
+    return [given(results) for results in step.results]
 
 
-def in_steps(engine: TrendEngine, prepared: Prepared, moments: Sequence[int]) -> Found:
-    """The events given in several calls: those up to each moment (a time), and then the rest."""
+def in_steps(engine: TrendEngine, prepared: Prepared, moments: Sequence[int]) -> list[Found]:
+    """The same with the events given in several calls: those up to each moment (a time), and then the rest.
+
+    All programs of the engine measure windows as the prepared one does, by time or by place.
+    """
     by_place = prepared.program.extent.by_place
     done = [0] * len(prepared.sequences)
     states: Sequence[bytes] = [b""] * len(prepared.sequences)
-    found: Found = {}
+    found: list[Found] = []
     for moment in (*moments, None):
         ends = [len(s) if moment is None else sum(e.time_us <= moment for e in s) for s in prepared.sequences]
         until = None
@@ -215,9 +227,11 @@ def in_steps(engine: TrendEngine, prepared: Prepared, moments: Sequence[int]) ->
         elif moment is not None:
             until = np.full(len(done), moment + 1)
         step: EngineStep = engine.advance(prepared.part(list(zip(done, ends, strict=True))), states, until)
-        for key, row in given(step.results[0]).items():
-            assert key not in found, "given twice"
-            found[key] = row
+        found = found or [{} for _ in step.results]
+        for known, results in zip(found, step.results, strict=True):
+            new = given(results)
+            assert known.keys().isdisjoint(new), "given twice"
+            known.update(new)
         done, states = ends, step.states
     assert set(states) <= {b""}
     return found

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tests.planning.event_texts import planned
 
-from ostinato.matching.event_program import Program
 from ostinato.planning.workload_plan import CHEAPER_APART, EngineGroup, Member, engine_groups, template_of
 
 
-def declined(programs: Sequence[Program]) -> str | None:
-    """A shared engine that takes everything but conditions between adjacent events."""
-    return "edges" if any(program.edges for program in programs) else None
-
-
 def groups(*texts: str, sharing: str = "dynamic") -> list[EngineGroup]:
-    return list(engine_groups(planned(*(f"PATTERN {text}" for text in texts)), declined, sharing=sharing))
+    return list(engine_groups(planned(*(f"PATTERN {text}" for text in texts)), sharing=sharing))
 
 
 def queries(group: EngineGroup) -> list[int]:
@@ -31,7 +23,7 @@ def test_queries_that_share_a_loop_run_together() -> None:
     )
     assert (shared.shared, queries(shared)) == (True, [0, 2])
     assert [loop.programs for loop in shared.loops] == [(0, 1)]
-    assert (rest.shared, queries(rest), rest.why) == (False, [1], ("nothing to share",))
+    assert (rest.shared, queries(rest), rest.why) == (False, [1], ("no two queries repeat the same events",))
 
 
 def test_what_the_shared_engine_declines_runs_apart_and_says_why() -> None:
@@ -47,9 +39,36 @@ def test_what_the_shared_engine_declines_runs_apart_and_says_why() -> None:
 
 
 def test_always_sharing_asks_the_engine_alone() -> None:
-    texts = ("SEQ(A, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)", "SEQ(C, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)")
-    (apart,) = groups(*texts, sharing="always")
-    assert apart.why == ("edges", "edges")
+    texts = ["SEQ(A, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)", "SEQ(C, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)"]
+    (together,) = groups(*texts, sharing="always")
+    assert together.shared and queries(together) == [0, 1]
+    (apart,) = groups(*(text.replace("COUNT(*)", "MIN(b.x)") for text in texts), sharing="always")
+    assert apart.why == ("conditions between adjacent events, with MIN or MAX",) * 2
+
+
+PLAIN = ("SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN COUNT(*)")
+PAIRS = tuple(f"SEQ({kind}, B+ b) WHERE abs(NEXT(b).x - b.x) < 9 RETURN COUNT(*)" for kind in "ACD")
+
+
+def test_a_query_with_a_pair_condition_leaves_the_plain_ones_where_they_were() -> None:
+    alone = groups(*PLAIN)
+    beside, apart = groups(*PLAIN, PAIRS[0])
+    assert [beside] == alone
+    assert (queries(apart), apart.why) == ([2], ("nothing to share",))
+    assert [queries(group) for group in groups(*PLAIN, *PAIRS) if group.shared] == [[0, 1], [2, 3, 4]]
+
+
+def test_pair_conditions_of_different_events_run_in_engines_of_their_own() -> None:
+    other = "SEQ(B+, C+ c) WHERE abs(NEXT(c).x - c.x) < 9 RETURN COUNT(*)"
+    assert [(queries(group), group.shared) for group in groups(*PAIRS, other)] == [([0, 1, 2], True), ([3], False)]
+
+
+def test_queries_with_many_windows_dont_drive_out_others() -> None:
+    many = [f"SEQ({kind}, B+) WITHIN 8000 SECONDS SLIDE 1 SECOND RETURN COUNT(*)" for kind in "ACDE"]
+    few = [f"SEQ({kind}, B+) WITHIN 60 SECONDS SLIDE 1 SECOND RETURN COUNT(*)" for kind in "AC"]
+    shared, apart = groups(*many, *few)
+    assert shared.shared and queries(shared)[-2:] == [4, 5]
+    assert apart.why and set(apart.why) == {"too many windows are open at once"}
 
 
 def test_never_share() -> None:

@@ -105,13 +105,24 @@ def test_very_long_texts() -> None:
 
 
 def test_log10_of_what_no_double_holds() -> None:
-    assert column(ints(1_000, -100), NumberForm.LOG10) == [3.0, 2.0]
+    assert column(ints(1_000, 100), NumberForm.LOG10) == [3.0, 2.0]
     assert column(ints(HUGE), NumberForm.LOG10)[0] == pytest.approx(5_000 * math.log10(3))
     assert column(ints(0), NumberForm.LOG10, is_count=True) == [-math.inf]
     assert column(ints(0), NumberForm.LOG10) == [None]
     assert column(ints(12_345), NumberForm.LOG10, scale=2) == [pytest.approx(math.log10(123.45))]
     found = n.approximate_column(near([1.0], [10_000]), None, NumberForm.LOG10, somewhere)
     assert found[0].as_py() == pytest.approx(10_000 * math.log10(2))
+
+
+def test_a_negative_sum_has_no_logarithm() -> None:
+    for refuse in (
+        lambda present: n.exact_column(ints(7, -30), present, NumberForm.LOG10, somewhere),
+        lambda present: n.approximate_column(near([7.0, -3.0], [0, 10_000]), present, NumberForm.LOG10, somewhere),
+        lambda present: n.approximate_column(near([7.0, -np.inf], [0, 0]), present, NumberForm.LOG10, somewhere),
+    ):
+        with pytest.raises(MatchError, match="NEGATIVE_LOGARITHM: a sum of query 'q', row 1 is negative"):
+            refuse(None)
+        assert refuse(np.array([True, False])).to_pylist() == [pytest.approx(math.log10(7)), None]
 
 
 def test_approximate_numbers_are_doubles_while_they_fit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -127,6 +128,20 @@ def test_numbers_of_any_size() -> None:
     assert row["n"] == pytest.approx(60.2059991)
     (row,) = rows(text, LONG, approximate=True)
     assert row == {"n": pytest.approx(2.0**200), "k": pytest.approx(200 * 2.0**199)}
+
+
+@pytest.mark.parametrize("values", [[-10, -20, 5], [-10.0, -20.5, 5.0], [Decimal("-1.0"), Decimal("-2.5"), Decimal(5)]])
+def test_a_negative_sum_is_refused_as_a_logarithm(values: list[Any]) -> None:
+    table = letters("ABB", g=["p", "p", "q"], x=values)
+    text = "PATTERN B+ GROUP BY g RETURN g, SUM(B.x) AS s, AVG(B.x) AS a"
+    for query in (asked(text), asked(text).with_options(approximate=True)):
+        with pytest.raises(MatchError, match=r"NEGATIVE_LOGARITHM.*g = 'p'") as caught:
+            ost.match(query.with_options(numbers="log10"), table)
+        assert 'numbers="text"' in str(caught.value)
+    with pytest.raises(MatchError, match=r"NEGATIVE_LOGARITHM.*query 'q1', g = 'p'"):
+        ost.Workload([asked(text)] * 2, numbers="log10").run(table)
+    (row,) = rows(text, table.slice(2), numbers="log10")
+    assert row == {"g": "q", "s": pytest.approx(math.log10(5)), "a": 5.0}
 
 
 def test_nothing_is_minus_infinity_as_a_logarithm() -> None:

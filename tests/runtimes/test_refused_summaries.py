@@ -146,6 +146,14 @@ def test_values_that_cant_be_added_up() -> None:
         asked(aggregate="SUM(x)").feed(letters("AB", x=[1.0, float("inf")]))
 
 
+@pytest.mark.parametrize("strategy", ["published", "fifo", "random"])
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
+def test_values_of_events_that_the_expression_doesnt_use_may_be_anything(value: float, strategy: str) -> None:
+    summary = asked(aggregate="SUM(x)", strategy=strategy).feed(letters("AXC", x=[1.0, value, 2.0]))
+    assert summary.ask().value == 3.0
+    assert summary.ask_all().column("value").to_pylist() == [3.0]
+
+
 def test_a_refused_table_leaves_nothing_behind() -> None:
     """The value of B, which belongs to every key, is looked at before A is born."""
     options = {"partition_by": "k", "keyed_types": ("A", "C"), "aggregate": "SUM(x)"}

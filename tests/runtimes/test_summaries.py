@@ -252,6 +252,14 @@ def test_sums_in_every_form() -> None:
     assert logs == [pytest.approx(np.log10(13.5))]
 
 
+@pytest.mark.parametrize("values", [[-10, -20, 5], [-10.0, -20.5, 5.0]])
+def test_a_negative_sum_is_refused_as_a_logarithm(values: list[Any]) -> None:
+    summary = asked(aggregate="SUM(x)", numbers="log10").feed(letters("ABC", x=values))
+    with pytest.raises(MatchError, match=r"NEGATIVE_LOGARITHM.*\nhint: .*numbers=\"text\""):
+        summary.ask_all()
+    assert summary.ask().value == sum(values) + values[0] + values[2]
+
+
 # --- bytes ------------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from ostinato.planning.workload_plan import EngineGroup
 from ostinato.query.event_query import Selection
 from ostinato.query.expressions import Column, ColumnRef, Expr, Name, Navigation, rebuild
 from ostinato.sharing.bounds import Bounds
+from ostinato.techniques.shared_trends.choice import needs_graphlets
 
 _SELECTIONS = {
     Selection.ANY: "skip till any match: any later event that fits may follow",
@@ -171,7 +172,7 @@ def engine_part(
         called = list(dict.fromkeys(names[member.query] for member in group.members))
         if group.shared:
             loops = ", ".join(f"{readable(plan.conditions[loop.condition])}" for loop in group.loops)
-            by_burst = any(program.edges for program in group.programs)
+            by_burst = needs_graphlets(group.programs)
             how = "graphlets, decided burst by burst" if by_burst else "one log of events for all"
             lines += [f"shared engine: {', '.join(called)}", f"  {how}: {loops}"]
         else:

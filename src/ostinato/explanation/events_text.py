@@ -34,7 +34,6 @@ from ostinato.query.event_query import EventQuery, ReturnAggregates, TypeColumn,
 from ostinato.query.expressions import Call, ColumnRef, Expr, Field, walk
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.sharing.bounds import Bounds
-from ostinato.techniques.shared_trends.shared.loops import declined
 
 INDENT = "   "
 
@@ -127,7 +126,7 @@ def _numbered(number: int, title: str, lines: Iterable[str]) -> str:
 
 def _query_parts(plan: EventsPlan, sharing: str) -> list[Part]:
     (query,) = plan.queries
-    groups = engine_groups(plan, declined, sharing=sharing)
+    groups = engine_groups(plan, sharing=sharing)
     return [
         ("The query as understood", render_event_query(query.bound.query).split("\n")),
         (
@@ -150,7 +149,7 @@ def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, reques
         f"{name:<{width}}  {render_event_pattern(query.bound.query.pattern)}"
         for name, query in zip(names, plan.queries, strict=True)
     ]
-    groups = engine_groups(plan, declined, sharing=sharing)
+    groups = engine_groups(plan, sharing=sharing)
     streams = []
     for number in range(len(plan.streams)):
         called = ", ".join(names[query] for query in plan.queries_of(number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ostinato.matching.event_program import Program
@@ -10,10 +10,8 @@ from ostinato.planning.event_plan import EventsPlan
 from ostinato.query.event_query import occurrences
 from ostinato.sharing.sharable import KleeneLoop, SharableSet, sharable_sets
 from ostinato.sharing.templates import MergedTemplate, merged_template
-
-Declined = Callable[[Sequence[Program]], str | None]
-"""Why an engine can't run these programs together; None if it can."""
-
+from ostinato.techniques.shared_trends.choice import declined, fitting, tested_condition
+from ostinato.techniques.shared_trends.shared.loops import TOO_MANY_WINDOWS
 
 NOTHING_TO_SHARE = "nothing to share"
 CHEAPER_APART = "neighbours are compared in order, which costs less for each query by itself"
@@ -43,11 +41,11 @@ class EngineGroup:
     """For programs that aren't shared: why not, one for each."""
 
 
-def engine_groups(plan: EventsPlan, declined: Declined, *, sharing: str = "dynamic") -> tuple[EngineGroup, ...]:
+def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[EngineGroup, ...]:
     """The engines for the aggregate queries of a plan: a shared one for each sharable set, one a stream for the rest.
 
-    `declined` is the shared engine's. With `sharing="never"` nothing is shared, with "always" also what costs more that
-    way. RETURN MATCHES isn't in here.
+    Queries with conditions between neighbours are in sets of their own, so they don't make the others slower. With
+    `sharing="never"` nothing is shared, with "always" also what costs more that way. RETURN MATCHES isn't in here.
     """
     members = [
         Member(number, place)
@@ -65,13 +63,12 @@ def engine_groups(plan: EventsPlan, declined: Declined, *, sharing: str = "dynam
         if sharing == "dynamic":
             why |= {i: CHEAPER_APART for i, one in enumerate(programs) if _compares_in_order(one)}
         able = [i for i in why if why[i] == NOTHING_TO_SHARE]
-        # The shared engine keeps aggregates of queries apart: MIN and MAX may stand beside COUNT, unlike the paper's.
-        for found in sharable_sets([programs[i] for i in able], [streams[i] for i in able], extremes_apart=False):
-            chosen = [able[place] for place in found.programs]
+        for chosen, loops in _sharing_sets(able, programs, streams, why):
             reason = declined([programs[i] for i in chosen])
             if reason is None:
-                groups.append(_group(streams[chosen[0]], chosen, members, programs, _renumbered(found)))
-                why = {i: text for i, text in why.items() if i not in chosen}
+                groups.append(_group(streams[chosen[0]], chosen, members, programs, loops))
+                for i in chosen:
+                    del why[i]
             else:
                 why.update(dict.fromkeys(chosen, reason))
     for stream in dict.fromkeys(streams):
@@ -79,6 +76,23 @@ def engine_groups(plan: EventsPlan, declined: Declined, *, sharing: str = "dynam
         if rest:
             groups.append(_group(stream, rest, members, programs, why=tuple(why[i] for i in rest)))
     return tuple(sorted(groups, key=lambda group: group.members[0].query))
+
+
+def _sharing_sets(
+    able: Sequence[int], programs: Sequence[Program], streams: Sequence[int], why: dict[int, str]
+) -> Iterator[tuple[list[int], tuple[KleeneLoop, ...]]]:
+    """Programs that share a loop and fit into one engine, with their loops; `why` gets those that don't fit."""
+    keys = [(streams[i], tested_condition(programs[i])) for i in able]
+    # The shared engine keeps aggregates of queries apart: MIN and MAX may stand beside COUNT, unlike the paper's.
+    for found in sharable_sets([programs[i] for i in able], keys, extremes_apart=False):
+        chosen = [able[place] for place in found.programs]
+        fits = fitting([programs[i] for i in chosen])
+        if len(fits) == len(chosen):
+            yield chosen, _renumbered(found)
+        else:
+            smaller = [chosen[place] for place in fits]
+            why.update({i: TOO_MANY_WINDOWS for i in chosen if i not in smaller})
+            yield from _sharing_sets(smaller, programs, streams, why)
 
 
 def _renumbered(found: SharableSet) -> tuple[KleeneLoop, ...]:

@@ -115,10 +115,15 @@ class SummaryAnswer:
 def number_column(
     numbers: Any, form: NumberForm, present: NDArray[np.bool_] | None = None, *, scale: int = 0, is_count: bool = False
 ) -> pa.Array:
-    """Counts, or sums of whole numbers that are 10 ** scale times as large. Raises NUMBER_TOO_LARGE."""
+    """Counts, or sums of whole numbers that are 10 ** scale times as large.
+
+    Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM.
+    """
     try:
         return exact_column(numbers, present, form, lambda row: "the summary", scale=scale, is_count=is_count)
     except MatchError as error:
+        if error.code != "NUMBER_TOO_LARGE":
+            raise
         raise MatchError(error.code, error.message, hint=_TOO_LARGE_HINT) from None
 
 

@@ -34,7 +34,7 @@ class NumberForm(enum.Enum):
     TEXT = "text"
     """All digits, as text; sums of doubles as DOUBLE."""
     LOG10 = "log10"
-    """The logarithm of their size, as DOUBLE; a count of 0 is -Infinity, a sum of 0 is NULL."""
+    """Their logarithm, as DOUBLE; a count of 0 is -Infinity, a sum of 0 is NULL, a negative sum is an error."""
 
 
 class Approximate(NamedTuple):
@@ -149,7 +149,7 @@ def exact_column(
     scale: int = 0,
     is_count: bool = False,
 ) -> pa.Array:
-    """Exact counts or sums as a column. `present` False: NULL. Raises NUMBER_TOO_LARGE."""
+    """Exact counts or sums as a column. `present` False: NULL. Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM."""
     match form:
         case NumberForm.DECIMAL:
             return _decimals(numbers, present, scale, place)
@@ -157,7 +157,8 @@ def exact_column(
             texts = [_digits(int(number), scale) for number in numbers]
             return pa.array(texts, pa.string(), mask=None if present is None else ~present)
         case NumberForm.LOG10:
-            sizes = [-math.inf if not number else math.log10(abs(int(number))) - scale for number in numbers]
+            _refuse_negative((numbers < 0).astype(np.bool_), present, place)
+            sizes = [math.log10(int(number)) - scale if number > 0 else -math.inf for number in numbers]
             return _log_column(np.array(sizes, np.float64), present, is_count)
 
 
@@ -170,10 +171,15 @@ def approximate_column(
     scale: int = 0,
     is_count: bool = False,
 ) -> pa.Array:
-    """Approximate counts or sums, or sums of doubles, as a column of DOUBLE. Raises NUMBER_TOO_LARGE."""
+    """Approximate counts or sums, or sums of doubles, as a column of DOUBLE.
+
+    Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM.
+    """
     mantissa, exponent = np.frexp(numbers.mantissa)
     exponent = exponent + numbers.exponent
     if form is NumberForm.LOG10:
+        if not is_count:  # a rounded difference of counts may lie below 0
+            _refuse_negative(mantissa < 0, present, place)
         with np.errstate(divide="ignore"):
             return _log_column(np.log10(np.abs(mantissa)) + exponent * _LOG10_OF_2 - scale, present, is_count)
     with np.errstate(over="ignore"):
@@ -184,6 +190,18 @@ def approximate_column(
     if lost.any():
         raise _too_large(place(int(np.flatnonzero(lost)[0])), 'numbers="log10" gives their logarithms')
     return pa.array(values / 10.0**scale if scale else values, mask=None if present is None else ~present)
+
+
+def _refuse_negative(negative: Bools, present: Bools | None, place: Place) -> None:
+    """A logarithm can't say that a sum is below 0, and NULL would look like a sum of nothing."""
+    if present is not None:
+        negative = negative & present
+    if negative.any():
+        raise MatchError(
+            "NEGATIVE_LOGARITHM",
+            f'a sum of {place(int(np.flatnonzero(negative)[0]))} is negative, and numbers="log10" can\'t show that',
+            hint='numbers="text" and numbers="decimal" give sums with their sign',
+        )
 
 
 def _log_column(sizes: Floats, present: Bools | None, is_count: bool) -> pa.Array:

@@ -35,11 +35,11 @@ DEFAULT_MAX_MATCHES = 10_000_000
 class EventOptions:
     """How results are given, and how much a query may use up.
 
-    `numbers`: counts and sums as DECIMAL(38, s) and an error where one doesn't fit, as exact text, or as the log10 of
-    their size. `approximate`: doubles with an extended exponent instead of exact integers. `sharing`: whether queries
-    share the work for parts that they have in common. `max_matches`: how many matches a task may give.
-    `max_partial_matches`: how many partial ones it may try from one time. `buckets`: into how many parts the groups of
-    a stream are hashed, fixed for the life of its checkpoint.
+    `numbers`: counts and sums as DECIMAL(38, s) and an error where one doesn't fit, as exact text, or as their log10
+    and an error where a sum is negative. `approximate`: doubles with an extended exponent instead of exact integers.
+    `sharing`: whether queries share the work for parts that they have in common. `max_matches`: how many matches a task
+    may give. `max_partial_matches`: how many partial ones it may try from one time. `buckets`: into how many parts the
+    groups of a stream are hashed, fixed for the life of its checkpoint.
     """
 
     numbers: Numbers = "decimal"

@@ -90,7 +90,7 @@ class AnswerLayout:
     def columns(
         self, answering: Answering, answers: Answers, asked_at_us: NDArray[np.int64] | None = None
     ) -> dict[str, pa.Array]:
-        """The columns of the schema behind the keys. Raises NUMBER_TOO_LARGE."""
+        """The columns of the schema behind the keys. Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM."""
         kept = answers.kept
         asked_at = times_of(kept.now if asked_at_us is None else asked_at_us, self.source.time_type)
         if asked_at_us is None and not kept.started.all():

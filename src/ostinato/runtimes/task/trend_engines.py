@@ -42,6 +42,6 @@ def engine_runs(plan: EventsPlan, stream: int, sharing: Sharing = "dynamic") -> 
     """The engines of a stream's aggregate queries."""
     return tuple(
         EngineRun(tuple((member.query, member.program) for member in group.members), group.programs, group.shared)
-        for group in engine_groups(plan, declined, sharing=sharing)
+        for group in engine_groups(plan, sharing=sharing)
         if group.stream == stream
     )

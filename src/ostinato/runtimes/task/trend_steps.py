@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -39,10 +39,15 @@ class TrendStep:
     counts: Counts
 
 
-def fingerprint_of(typed: TypedEventsPlan, conditions: Sequence[tuple[str, int]]) -> str:
-    """Tells apart queries whose states mean different things."""
+def fingerprint_of(
+    typed: TypedEventsPlan, conditions: Sequence[tuple[str, int]], engines: Sequence[tuple[Any, bool]] = ()
+) -> str:
+    """Tells apart queries whose states mean different things.
+
+    `engines` are those whose states are carried on: the programs of each, and whether they share.
+    """
     plan, settings = typed.plan, typed.settings
     inputs = [(item.name, str(typed.input_types[item.expr])) for item in plan.inputs]
     queries = [render_event_query(query.bound.query) for query in plan.queries]
-    asked = (queries, plan.streams, inputs, tuple(conditions), typed.approximate, str(typed.form))
+    asked = (queries, plan.streams, inputs, tuple(conditions), typed.approximate, str(typed.form), tuple(engines))
     return hashlib.sha256(repr((asked, settings.ansi, settings.timezone)).encode()).hexdigest()

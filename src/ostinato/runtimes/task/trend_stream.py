@@ -79,13 +79,12 @@ class TrendStreamWorker:
         """Queries whose sums are carried on."""
         self.rows_worker = TrendWorker(_part(typed, self.by_rows), [names[i] for i in self.by_rows], options)
         self.worker = TrendWorker(_part(typed, self.by_sums), [names[i] for i in self.by_sums], options)
-        self.engines = [
-            (run, run.engine(not typed.approximate, options.sharing)) for run in engine_runs(self.worker.plan, 0)
-        ]
+        runs = engine_runs(self.worker.plan, 0, options.sharing)
+        self.engines = [(run, run.engine(not typed.approximate, options.sharing)) for run in runs]
         self.extents = tuple(query.programs[0].extent for query in queries)
         self.keys = self.stream.keys
         self.gate = Gate(self.stream.time)
-        self.fingerprint = fingerprint_of(typed, self.conditions)
+        self.fingerprint = fingerprint_of(typed, self.conditions, [(run.members, run.shared) for run in runs])
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False

@@ -144,19 +144,20 @@ class Summary:
     def incoming(self, events: SummaryEvents, number: NDArray[np.int64]) -> Incoming:
         """The events as kernels take them. `number` tells which of the stream each is."""
         rows = len(events)
-        time = np.ascontiguousarray(events.time, np.int64)
+        time, codes = (np.ascontiguousarray(column, np.int64) for column in (events.time, events.codes))
         valid = np.ones(rows, np.bool_) if events.valid is None else np.ascontiguousarray(events.valid, np.bool_)
         dtype = np.float64 if self.float_values else np.int64
         if events.values is None:
             values, valid = np.zeros(rows, dtype), np.zeros(rows, np.bool_)
         else:
+            # The expression may not use the event: then its value is never added, whatever it is.
+            valid = valid & (codes < len(self.automaton.types))
             values = np.where(valid, events.values, 0).astype(dtype)
         weight = np.abs(values.astype(np.float64))
         if self.query.aggregate is not SummaryAggregate.COUNT and not np.isfinite(weight).all():
             raise MatchError(
                 "SUMMARY_VALUE", "a value is infinite or not a number", hint="make it NULL: it counts as 0"
             )
-        codes = np.ascontiguousarray(events.codes, np.int64)
         return Incoming(time, codes, weight, values.view(np.int64), valid, number)
 
     # --- state --------------------------------------------------------------------------------------------------------

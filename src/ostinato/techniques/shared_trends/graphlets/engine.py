@@ -38,6 +38,8 @@ from ostinato.techniques.shared_trends.graphlets.state import pack, unpack
 from ostinato.techniques.shared_trends.graphlets.walk import Walk, parts_of
 from ostinato.techniques.shared_trends.shared.loops import Loop, possible_loops
 
+PROGRAMS = "programs on graphlets"
+"""In the statistics: the programs that ran here."""
 _STATISTICS = ("bursts", "shared", "split", "merged", "snapshots", "lane updates", "lane updates saved")
 
 
@@ -55,7 +57,7 @@ def declined(programs: Sequence[Program]) -> str | None:
             return "conditions between adjacent events, with NOT"
         if any(slot.kind in (SlotKind.MIN, SlotKind.MAX) for slot in program.slots):
             return "conditions between adjacent events, with MIN or MAX"
-        loop = _tested_loop(program)
+        loop = tested_loop(program)
         if loop is None:
             return "conditions between adjacent events other than those of one repeated event"
         conditions.add(loop.condition)
@@ -64,7 +66,7 @@ def declined(programs: Sequence[Program]) -> str | None:
     return None
 
 
-def _tested_loop(program: Program) -> Loop | None:
+def tested_loop(program: Program) -> Loop | None:
     """The loop whose events are tested; nothing else is, and nothing else leads to its state."""
     tested = {(edge.before, edge.after) for edge in program.edges}
     for loop in possible_loops(program):
@@ -81,7 +83,7 @@ class GraphletEngine(TrendEngine):
         self.programs = tuple(programs)
         self.exact, self.sharing = exact, sharing
         self.decide = decide
-        loops = [_tested_loop(program) for program in programs]
+        loops = [tested_loop(program) for program in programs]
         self.loops = [loop for loop in loops if loop is not None]
         tests: dict[tuple[EdgeTest, ...], int] = {}
         for program in programs:
@@ -94,7 +96,7 @@ class GraphletEngine(TrendEngine):
         self.mark = int.from_bytes(digest[:7], "little")
 
     def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
-        statistics = dict.fromkeys(_STATISTICS, 0)
+        statistics = {PROGRAMS: len(self.programs), **dict.fromkeys(_STATISTICS, 0)}
         found: list[list[tuple[int, int, list[int]]]] = [[] for _ in self.programs]
         kept = []
         floats = [column.dtype == np.float64 for column in events.values]

@@ -21,6 +21,8 @@ from ostinato.techniques.shared_trends.separate.running_sums import RunningSums
 
 MAGIC = b"OSTt"
 VERSION = 1
+PROGRAMS = "programs by themselves"
+"""In the statistics: the programs that ran here."""
 
 
 class SeparateEngine(TrendEngine):
@@ -42,7 +44,7 @@ class SeparateEngine(TrendEngine):
             results.append(result)
             parts.append(kept)
         packed = tuple(pack_sections([part[s] for part in parts]) for s in range(sequences))
-        return EngineStep(tuple(results), packed, {"rows": len(events.time), "programs": len(self.programs)})
+        return EngineStep(tuple(results), packed, {"rows": len(events.time), PROGRAMS: len(self.programs)})
 
 
 def _way(program: Program, exact: bool) -> RunningSums | Buffered:

@@ -393,7 +393,8 @@ class _Query:
                     self._write_move(label, number_of[target], value)
                     reads |= {cell for _, cell in value.terms}
                     writes |= set(self._added(target)[0])
-                    derived |= any(sign < 0 for sign, _ in value.terms)
+                    derived |= value.constant < 0 or any(sign < 0 for sign, _ in value.terms)
+            # Sums of doubles are never subtracted from: a count that is a difference is computed first, then scaled.
             simple = not resets and not reads & writes and not (derived and self.reals)
             b.action_rows.append([self.number, condition, simple])
             r["move"].begins.append(len(b.move_rows))

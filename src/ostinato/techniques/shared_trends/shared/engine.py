@@ -20,9 +20,9 @@ from ostinato.matching.event_program import (
     Program,
     TrendEngine,
 )
-from ostinato.techniques.shared_trends.graphlets import engine as graphlet_engine
+from ostinato.techniques.shared_trends.choice import declined, needs_graphlets
+from ostinato.techniques.shared_trends.graphlets.engine import GraphletEngine
 from ostinato.techniques.shared_trends.numbers.table import grown, new_table
-from ostinato.techniques.shared_trends.shared import loops
 from ostinato.techniques.shared_trends.shared.blocks import ops_of, walk_blocks
 from ostinato.techniques.shared_trends.shared.compile import compiled
 from ostinato.techniques.shared_trends.shared.kernel import bring_up, walk
@@ -94,16 +94,11 @@ from ostinato.techniques.shared_trends.shared.state import fingerprint, load, sa
 __all__ = ["SharedEngine", "Sharing", "declined"]
 
 Sharing = Literal["dynamic", "always", "never"]
+PROGRAMS = "programs on one log"
+"""In the statistics: the programs that ran here."""
 
 _NEAR = np.iinfo(np.int64).min
 _RESULTS = 512
-
-
-def declined(programs: Sequence[Program]) -> str | None:
-    """Why these can't run in the shared engine; None if they can."""
-    if any(program.edges for program in programs):
-        return graphlet_engine.declined(programs)
-    return loops.declined(programs)
 
 
 class SharedEngine(TrendEngine):
@@ -115,9 +110,7 @@ class SharedEngine(TrendEngine):
         self.exact = exact
         self.sharing: Sharing = sharing
         self._plans: dict[frozenset[int], tuple[Compiled, NDArray[np.int64] | None]] = {}
-        self._graphlets: graphlet_engine.GraphletEngine | None = None
-        if any(program.edges for program in programs):
-            self._graphlets = graphlet_engine.GraphletEngine(programs, exact, sharing)
+        self._graphlets = GraphletEngine(programs, exact, sharing) if needs_graphlets(programs) else None
 
     def _plan(self, events: Events) -> tuple[Compiled, NDArray[np.int64] | None]:
         floats = frozenset(number for number, column in enumerate(events.values) if column.dtype == np.float64)
@@ -145,7 +138,8 @@ class SharedEngine(TrendEngine):
                     load(work, states[sequence], mark)
                 work.run(sequence, sequence + 1, ends, found)
                 kept.append(b"" if until is None else work.kept(mark))
-        return EngineStep(found.results(self.exact, events), tuple(kept), work.statistics())
+        statistics = {PROGRAMS: len(self.programs), **work.statistics()}
+        return EngineStep(found.results(self.exact, events), tuple(kept), statistics)
 
 
 class Work:

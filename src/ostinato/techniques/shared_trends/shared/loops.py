@@ -16,6 +16,7 @@ from ostinato.automaton.trend_automaton import START, Transition, TrendAutomaton
 from ostinato.matching.event_program import BoundKind, Program
 from ostinato.query.event_query import Selection
 
+TOO_MANY_WINDOWS = "too many windows are open at once"
 _MOST_CELLS = 1 << 16
 """All numbers of all open windows are in one table, each as wide as the largest."""
 
@@ -40,11 +41,27 @@ def declined(programs: Sequence[Program]) -> str | None:
             return "conditions between adjacent events"
         if any(_single_label(absence) is None for absence in program.automaton.absences):
             return "NOT over more than one event"
-    if sum(program.automaton.states * _windows_open(program) for program in programs) > _MOST_CELLS:
-        return "too many windows are open at once"
+    if sum(map(_cells, programs)) > _MOST_CELLS:
+        return TOO_MANY_WINDOWS
     if not any(len(sharing) > 1 for sharing in sharing_queries(programs).values()):
         return "no two queries repeat the same events"
     return None
+
+
+def fitting(programs: Sequence[Program]) -> tuple[int, ...]:
+    """The programs, by number, that one table holds; those with few cells first."""
+    fits: list[int] = []
+    cells = 0
+    for number in sorted(range(len(programs)), key=lambda number: _cells(programs[number])):
+        cells += _cells(programs[number])
+        if cells > _MOST_CELLS:
+            break
+        fits.append(number)
+    return tuple(sorted(fits))
+
+
+def _cells(program: Program) -> int:
+    return program.automaton.states * _windows_open(program)
 
 
 def _windows_open(program: Program) -> int:
