@@ -32,6 +32,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
@@ -77,6 +78,7 @@ class Reply:
 class GraphQuestions:
     """A graph, a proposer and an answerer. Options are those of `ost.paths`: `latency_bound`, `simple`, `limit`, ..."""
 
+    @only_our_errors()
     def __init__(self, graph: Graph, proposer: Proposer, answerer: Answerer | None = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
             raise QueryError("NOT_A_GRAPH", f"expected ost.graph(...), got {graph.__class__.__name__}")
@@ -86,6 +88,7 @@ class GraphQuestions:
         self.options: PathOptions = path_options(**options)
         self._walks: dict[tuple[PathExpression, ...], PathWalk] = {}
 
+    @only_our_errors()
     def ask(self, question: str, topic: str) -> Reply:
         """One question about a node of the graph."""
         proposed = list(self.proposer.propose(question, topic))
@@ -109,6 +112,7 @@ class GraphQuestions:
             walk = self._walks[key] = PathWalk(self.graph, queries)
         return walk.asked_as(queries)
 
+    @only_our_errors()
     def run(self, questions: Any, *, question: str = "question", topic: str = "topic") -> Any:
         """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
         if questions.__class__.__module__.split(".")[0] == "pyspark":
