@@ -28,11 +28,22 @@ NESTED = 40
 """Levels of one construct: near the limits of the parsers, which are 50 and more."""
 
 
-class Fragments:
-    """Draws pieces of text. `rng` decides everything."""
+BY_KIND = {
+    "number": ("id", "x", "i", "d", "s.f"),
+    "text": ("k",),
+    "time": ("ts",),
+    "truth": ("b",),
+    "array": ("a",),
+}
+SAFE_NUMBERS = ("0", "1", "2", "3", "-1", "0.5", "1.5D", "7L")
 
-    def __init__(self, rng: Random) -> None:
+
+class Fragments:
+    """Draws pieces of text. `rng` decides everything; `odd` is the share of pieces that may be wrong in any way."""
+
+    def __init__(self, rng: Random, odd: float | None = None) -> None:
         self.rng = rng
+        self.odd = rng.choice((0.0, 0.0, 0.03, 0.3)) if odd is None else odd
 
     def one(self, choices: Sequence[str]) -> str:
         return choices[int(self.rng.random() * len(choices))]
@@ -43,72 +54,128 @@ class Fragments:
     def several(self, make: Callable[[], str], most: int, separator: str = ", ") -> str:
         return separator.join(make() for _ in range(self.rng.randint(1, most)))
 
-    # --- expressions ---
+    # --- leaves ---
+
+    def number_literal(self) -> str:
+        return self.one(NUMBERS if self.chance(self.odd) else SAFE_NUMBERS)
 
     def literal(self) -> str:
+        """Any literal at all."""
         if self.chance(0.1):
             return self.one(("NULL", "TRUE", "FALSE", "array(1, 2)", "array()", "struct(1)", "current_date", "pi()"))
         return self.one((NUMBERS, TEXTS, MOMENTS)[int(self.rng.random() * 3)])
 
-    def column(self) -> str:
-        name = self.one(COLUMNS)
-        if self.chance(0.05):
-            name = self.one(("nope", "`id`", "ID", "t.id", "__ost_m0", "`a``b`", "a.b.c.d"))
-        return name
+    def column(self, kind: str | None = None) -> str:
+        if self.chance(self.odd / 2):
+            return self.one(("nope", "`id`", "ID", "t.id", "__ost_m0", "`a``b`", "a.b.c.d"))
+        return self.one(COLUMNS if kind is None or self.chance(self.odd) else BY_KIND[kind])
 
-    def navigated(self) -> str:
-        """A reference to another row."""
-        of = f"{self.one(VARIABLES)}.{self.column()}" if self.chance(0.5) else self.column()
-        offset = f", {self.one(NUMBERS)}" if self.chance(0.2) else ""
-        word = self.one(("PREV", "NEXT", "FIRST", "LAST", "FINAL LAST", "RUNNING FIRST"))
+    def navigated(self, column: str) -> str:
+        """The column in another row."""
+        of = f"{self.one(VARIABLES[:2])}.{column}" if self.chance(0.5) else column
+        offset = (
+            f", {self.one(NUMBERS) if self.chance(self.odd) else self.one(('0', '1', '2'))}" if self.chance(0.2) else ""
+        )
         inner = f"{self.one(('FIRST', 'LAST'))}({of})" if self.chance(0.1) else of
-        return f"{word}({inner}{offset})"
+        return f"{self.one(('PREV', 'NEXT', 'FIRST', 'LAST', 'RUNNING LAST'))}({inner}{offset})"
 
-    def leaf(self) -> str:
+    def leaf(self, kind: str) -> str:
         drawn = self.rng.random()
-        if drawn < 0.4:
-            return self.column()
-        if drawn < 0.7:
-            return self.literal()
-        if drawn < 0.8:
-            return f"{self.one(VARIABLES)}.{self.column()}"
-        if drawn < 0.92:
-            return self.navigated()
-        return self.one(("CLASSIFIER()", "MATCH_NUMBER()", "CLASSIFIER(A)", "count(*)", "count(A.*)", "sum(x)", "*"))
-
-    def expression(self, depth: int = 3) -> str:
-        if depth == 0 or self.chance(0.2):
-            return self.leaf()
-        below = depth - 1
-        drawn = self.rng.random()
-        if drawn < 0.4:
-            return f"{self.expression(below)} {self.one(BINARY)} {self.expression(below)}"
+        if drawn < self.odd:
+            return self.one((self.literal(), self.column(), "CLASSIFIER(A)", "count(A.*)", "FINAL LAST(x)", "*"))
+        column = self.column(kind)
+        if drawn < 0.5:
+            return column
         if drawn < 0.6:
-            return (
-                f"{self.one(SCALARS)}({self.several(lambda: self.expression(below), 3) if self.chance(0.95) else ''})"
-            )
-        if drawn < 0.66:
-            distinct = "DISTINCT " if self.chance(0.2) else ""
-            return f"{self.one(AGGREGATES)}({distinct}{self.several(lambda: self.expression(below), 2)})"
-        return self._special(below)
+            return f"A.{column}"
+        if drawn < 0.75:
+            return self.navigated(column)
+        constants = {
+            "number": (self.number_literal(), "count(*)", f"{self.one(('sum', 'avg', 'min', 'max'))}({column})"),
+            "text": (self.one(TEXTS[:4]), "CLASSIFIER()", "'ab'"),
+            "time": (MOMENTS[0], MOMENTS[2]),
+            "truth": ("TRUE", "FALSE", "NULL"),
+            "array": ("array(1, 2)", "array()", "array_agg(i)"),
+        }
+        return self.one(constants[kind])
 
-    def _special(self, below: int) -> str:
+    # --- expressions ---
+
+    def expression(self, depth: int = 3, kind: str | None = None) -> str:
+        """An expression of a kind, or of any."""
+        if self.chance(self.odd):
+            return self._anything(depth)
+        kind = kind or self.one(("number", "number", "truth", "text", "time", "array"))
+        if depth == 0 or self.chance(0.25):
+            return self.leaf(kind)
+        if self.chance(0.15):
+            return self._branch(depth - 1, kind)
+        below = depth - 1
+        made: dict[str, Callable[[int], str]] = {
+            "number": self._number,
+            "truth": self._truth,
+            "text": lambda d: self.one(
+                (f"upper({self.expression(d, 'text')})", f"{self.leaf('text')} || {self.leaf('text')}")
+            ),
+            "time": lambda d: (
+                f"{self.expression(d, 'time')} {self.one(('+', '-'))} INTERVAL '1' {self.one(('DAY', 'HOUR'))}"
+            ),
+            "array": lambda d: f"array({self.several(lambda: self.expression(d, 'number'), 2)})",
+        }
+        return made[kind](below)
+
+    def _branch(self, below: int, kind: str) -> str:
+        forms = (
+            f"CASE WHEN {self.expression(below, 'truth')} THEN {self.leaf(kind)} ELSE {self.leaf(kind)} END",
+            f"coalesce({self.expression(below, kind)}, {self.leaf(kind)})",
+            f"({self.expression(below, kind)})",
+            f"if({self.expression(below, 'truth')}, {self.leaf(kind)}, NULL)",
+        )
+        return self.one(forms)
+
+    def _number(self, below: int) -> str:
+        one, other = self.expression(below, "number"), self.expression(below, "number")
+        forms = (
+            *(f"{one} {operator} {other}" for operator in ("+", "-", "*", "/", "%")),
+            f"{self.one(('abs', 'round', 'floor', 'sqrt', 'sign', 'exp', 'ln'))}({one})",
+            f"{self.one(('greatest', 'least', 'pow', 'atan2', 'pmod'))}({one}, {other})",
+            f"{self.one(('length', 'ascii'))}({self.expression(below, 'text')})",
+            f"{self.one(('year', 'hour', 'dayofweek', 'unix_micros'))}({self.expression(below, 'time')})",
+            f"CAST({one} AS {self.one(('int', 'bigint', 'double', 'decimal(10,2)', 'float'))})",
+            f"{self.one(('size', 'array_max'))}({self.expression(below, 'array')})",
+            f"-{self.leaf('number')}",
+        )
+        return self.one(forms)
+
+    def _truth(self, below: int) -> str:
+        kind = self.one(("number", "number", "text", "time"))
+        one, other = self.expression(below, kind), self.expression(below, kind)
+        forms = (
+            *(f"{one} {operator} {other}" for operator in ("=", "<", ">=", "<>", "<=>")),
+            f"{self.expression(below, 'truth')} {self.one(('AND', 'OR'))} {self.expression(below, 'truth')}",
+            f"NOT ({self.expression(below, 'truth')})",
+            f"{one} IS {self.one(('NULL', 'NOT NULL'))}",
+            f"{one} BETWEEN {other} AND {self.leaf(kind)}",
+            f"{one} IN ({other}, {self.leaf(kind)})",
+            f"{self.leaf('text')} {self.one(('LIKE', 'RLIKE'))} {self.one(TEXTS[:4])}",
+        )
+        return self.one(forms)
+
+    def _anything(self, depth: int) -> str:
+        """Any function, operator or form around anything."""
+        below = max(depth - 1, 0)
+
         def inner() -> str:
-            return self.expression(below)
+            return self.expression(below) if depth > 0 else self.one((self.literal(), self.column()))
 
         forms: tuple[Callable[[], str], ...] = (
-            lambda: f"({inner()})",
-            lambda: f"CAST({inner()} AS {self.one(TYPES)})",
-            lambda: f"TRY_CAST({inner()} AS {self.one(TYPES)})",
+            lambda: f"{self.one(SCALARS)}({self.several(inner, 3) if self.chance(0.95) else ''})",
+            lambda: f"{self.one(SCALARS)}({self.several(inner, 3)})",
+            lambda: f"{inner()} {self.one(BINARY)} {inner()}",
+            lambda: f"{self.one(AGGREGATES)}({'DISTINCT ' if self.chance(0.2) else ''}{self.several(inner, 2)})",
+            lambda: f"{self.one(('CAST', 'TRY_CAST'))}({inner()} AS {self.one(TYPES)})",
             lambda: f"{inner()}::{self.one(TYPES)}",
-            lambda: f"NOT {inner()}",
-            lambda: f"-{inner()}",
-            lambda: (
-                f"{inner()} IS {'NOT ' if self.chance(0.5) else ''}{self.one(('NULL', 'TRUE', 'FALSE', 'UNKNOWN'))}"
-            ),
-            lambda: f"{inner()} {'NOT ' if self.chance(0.3) else ''}IN ({self.several(inner, 3)})",
-            lambda: f"{inner()} BETWEEN {inner()} AND {inner()}",
-            lambda: f"CASE WHEN {inner()} THEN {inner()} ELSE {inner()} END",
+            lambda: f"{inner()} IS {self.one(('NULL', 'TRUE', 'NOT FALSE', 'UNKNOWN'))}",
             lambda: f"CASE {inner()} WHEN {inner()} THEN {inner()} END",
             lambda: f"{inner()}[{inner()}]",
             lambda: f"EXTRACT({self.one(('YEAR', 'SECOND', 'EPOCH', 'WEEK'))} FROM {inner()})",
@@ -121,27 +188,27 @@ class Fragments:
     def quantifier(self) -> str:
         if self.chance(0.6):
             return ""
-        n, m = self.rng.randint(0, 4), self.rng.randint(0, 6)
-        wide = self.one(NUMBERS)
-        forms = ("*", "+", "?", "*?", "+?", "??", f"{{{n}}}", f"{{{n},}}", f"{{,{m}}}", f"{{{n},{m}}}", f"{{{n},{m}}}?",
-                 f"{{{wide}}}", f"{{{n},{wide}}}", "**")  # fmt: skip
-        return self.one(forms)
+        if self.chance(self.odd):
+            wide = self.one(NUMBERS)
+            return self.one((f"{{{wide}}}", f"{{1,{wide}}}", "**", "{0}", "{3,1}", "{}"))
+        n, m = self.rng.randint(1, 3), self.rng.randint(3, 6)
+        return self.one(("*", "+", "?", "*?", "+?", "??", f"{{{n}}}", f"{{{n},}}", f"{{,{m}}}", f"{{{n},{m}}}?"))
 
     def pattern(self, depth: int = 3) -> str:
         """A row pattern."""
-        return self.several(lambda: self._element(depth), 3, " ") if self.chance(0.8) else self._element(depth)
+        return self.several(lambda: self._element(depth), 3, " ")
 
     def _element(self, depth: int) -> str:
         drawn = self.rng.random()
-        if depth == 0 or drawn < 0.6:
-            body = self.one((*VARIABLES, *VARIABLES, '"b"', "D"))
-        elif drawn < 0.8:
+        if depth == 0 or drawn < 0.7:
+            body = self.one(VARIABLES)
+        elif drawn < 0.9:
             body = f"({self.several(lambda: self.pattern(depth - 1), 2, ' | ')})"
         else:
-            body = self.one(("^", "$", "()", "{{- {0} -}}", "PERMUTE({1})")).format(
-                self.pattern(depth - 1), self.several(lambda: self.pattern(0), 4)
+            body = self.one(("^", "$", "()", "{{- {0} -}}", "PERMUTE({1})", '"b"')).format(
+                self.pattern(depth - 1), self.several(lambda: self.pattern(0), 3)
             )
-        return body + self.quantifier()
+        return body if body in "^$" else body + self.quantifier()
 
     def nested(self, opens: str, middle: str, closes: str) -> str:
         """One construct many levels deep."""

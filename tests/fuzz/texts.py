@@ -11,29 +11,36 @@ def clause(rng: Random) -> str:
     """What stands between the parentheses of MATCH_RECOGNIZE."""
     f = Fragments(rng)
     words = []
-    if f.chance(0.5):
-        words.append(f"PARTITION BY {f.several(f.column, 2)}")
-    if f.chance(0.9):
-        order = f"{f.column()}{f.one(('', ' DESC', ' ASC NULLS LAST'))}" if f.chance(0.3) else "id"
+    if f.chance(0.4):
+        words.append(f"PARTITION BY {f.several(lambda: f.one(('k', 'b', 'i', f.column(f.one(('text', 'array'))))), 2)}")
+    if f.chance(0.95):
+        order = (
+            f"{f.column('number')}{f.one(('', ' DESC', ' ASC NULLS LAST'))}" if f.chance(f.odd) else f.one(("id", "ts"))
+        )
         words.append(f"ORDER BY {order}")
-    words.append(f"MEASURES {f.several(lambda: f'{f.expression()} AS {f.one(_NAMES)}', 2)}")
+    names = list(_ODD_NAMES if f.chance(f.odd) else _NAMES)
+    words.append(f"MEASURES {f.several(lambda: f'{f.expression()} AS {names.pop()}', 3)}")
     if f.chance(0.3):
-        words.append(f.one(_OUTPUTS))
+        words.append(f.one(_OUTPUTS if f.chance(f.odd) else _OUTPUTS[:3]))
     if f.chance(0.3):
         words.append(f.one(_SKIPS))
-    words.append(f"PATTERN ({f.pattern()})")
+    pattern = f.pattern()
+    words.append(f"PATTERN ({pattern})")
+    if f.chance(0.2):
+        bounds = ("MAXLENGTH 3", "WITHIN INTERVAL '2' SECOND", f"WITHIN {f.literal()}", f"MAXLENGTH {f.literal()}")
+        words.append(f.one(bounds if f.chance(f.odd) else bounds[:1]))
+    used = [name for name in VARIABLES if name in pattern] or ["A"]
     if f.chance(0.15):
-        words.append(
-            f.one(("WITHIN INTERVAL '2' SECOND", "WITHIN 5", f"WITHIN {f.literal()}", f"MAXLENGTH {f.literal()}"))
-        )
-    if f.chance(0.15):
-        words.append(f"SUBSET U = ({f.several(lambda: f.one(VARIABLES), 2)})")
-    if f.chance(0.9):
-        words.append(f"DEFINE {f.several(lambda: f'{f.one(VARIABLES)} AS {f.expression()}', 2)}")
+        words.append(f"SUBSET U = ({', '.join(used)})")
+    defined = rng.sample(VARIABLES if f.chance(f.odd) else used, rng.randint(0, len(used)))
+    if defined:
+        conditions = (f"{name} AS {f.expression(3, 'truth')}" for name in defined)
+        words.append(f"DEFINE {', '.join(conditions)}")
     return " ".join(words)
 
 
-_NAMES = ("n", "m", "`a b`", "n2", "id", "__ost_x", '"q"')
+_NAMES = ("n", "m", "o")
+_ODD_NAMES = ("`a b`", "n2", "id", "__ost_x", '"q"', "n", "n")
 _OUTPUTS = (
     "ONE ROW PER MATCH",
     "ALL ROWS PER MATCH",
@@ -55,13 +62,13 @@ _SKIPS = (
 def statement(rng: Random) -> str:
     """Full SQL with clauses in it."""
     f = Fragments(rng)
-    source = f.one(
-        ("t", "t AS u", "(SELECT * FROM t)", f"(SELECT * FROM t MATCH_RECOGNIZE ({clause(rng)}))", "", "db.t")
-    )
-    table = f"{source} MATCH_RECOGNIZE ({clause(rng)}){f.one(('', ' AS m', ' m', ' AS m (a, b)', ' AS'))}"
-    items = f.one(("*", "m.*", f"n, {f.expression()} AS z", f.expression(), "DISTINCT n", ""))
-    text = f"SELECT {items} FROM {table if f.chance(0.9) else ''}"
-    if f.chance(0.2):
+    odd = ("", "db.t", f"(SELECT * FROM t MATCH_RECOGNIZE ({clause(rng)}))")
+    source = f.one(odd if f.chance(f.odd) else ("t", "t AS u", "t", "(SELECT * FROM t)"))
+    alias = f.one((" m", " AS m (a, b)", " AS", "") if f.chance(f.odd) else (" AS m",))
+    table = f"{source} MATCH_RECOGNIZE ({clause(rng)}){alias}"
+    items = f.one(("m.*", "n + 1 AS z, m.n", "*") if f.chance(0.7) else (f.expression(), "DISTINCT n", ""))
+    text = f"SELECT {items} FROM {'' if f.chance(f.odd / 4) else table}"
+    if f.chance(0.1):
         text += f" {f.one(('WHERE', 'GROUP BY', 'ORDER BY', 'LIMIT', 'JOIN', 'UNION ALL'))} {f.expression(1)}"
     if f.chance(0.15):
         outer = f.one(("", f"MATCH_RECOGNIZE ({clause(rng)})"))
@@ -71,12 +78,15 @@ def statement(rng: Random) -> str:
     return text
 
 
+_AGGREGATES = ("COUNT(*)", "COUNT(*)", "SUM(b.x)", "AVG(b.i)", "MIN(a.id)", "COUNT(b)", "SUM(b.i)", "MAX(v.d)")
+
+
 def event_query(rng: Random) -> str:
     """An event query; its types are a, b and c in column k."""
     f = Fragments(rng)
 
     def event() -> str:
-        return f.one(("a", "b", "c", "a v", "b w", "a+ v", "b+", "c* w", "c?", "NOT c", "NOT (c)", "z"))
+        return f.one(("z", "NOT c", "c* w") if f.chance(0.1) else ("a v", "b w", "b+ w", "a+ v", "c?", "c", "b", "a"))
 
     def pattern(depth: int) -> str:
         if depth == 0 or f.chance(0.4):
@@ -86,9 +96,11 @@ def event_query(rng: Random) -> str:
                       f"({pattern(depth - 1)}){f.one(('+', '*', '?'))}", f"{event()} AND {event()}"))  # fmt: skip
 
     def condition() -> str:
-        variable = f.one(("v", "w", "a", "b", "NEXT(v)", "PREV(v)", "FIRST(v)", "LAST(w)", "v[]", "v[i]"))
-        compared = f"{variable}.{f.column()} {f.one(('<', '=', '>=', '+', 'LIKE'))} {f.expression(1)}"
-        return f.one((compared, compared, f"SAME[{f.several(f.column, 2)}]", f.expression(2)))
+        variable = f.one(("v", "w", "v", "a", "LAST(w)", "FIRST(v)", "v[i]") if f.chance(0.3) else ("v", "w"))
+        column = f.column("number")
+        other = f.one((f.number_literal(), f"{variable}.i", f"NEXT({variable}).{column}", f.expression(1, "number")))
+        compared = f"{variable}.{column} {f.one(('<', '=', '>='))} {other}"
+        return compared if f.chance(0.8) else f.one((f"SAME[{f.one(('b', 'i', 'k'))}]", f.expression(2)))
 
     words = [f"PATTERN SEQ({f.several(lambda: pattern(2), 3)})" if f.chance(0.7) else f"PATTERN {pattern(3)}"]
     if f.chance(0.2):
@@ -96,11 +108,11 @@ def event_query(rng: Random) -> str:
     if f.chance(0.5):
         words.append(f"WHERE {f.several(condition, 2, ' AND ')}")
     if f.chance(0.3):
-        words.append(f"GROUP BY {f.several(f.column, 2)}")
+        words.append(f"GROUP BY {f.several(lambda: f.column(f.one(('number', 'text'))), 2)}")
     if f.chance(0.6):
-        length = f.one(("5", "2 SECONDS", "10 EVENTS", "1 HOUR", f"{f.literal()} SECONDS", f.literal()))
-        slide = f.one(("", "", " TUMBLE", " SLIDE 1 SECOND", " SLIDE 2 EVENTS", f" SLIDE {f.literal()}"))
-        words.append(f"WITHIN {length}{slide}")
+        odd = (f"{f.literal()} SECONDS", f.literal(), f"5 SLIDE {f.literal()}", "1 HOUR SLIDE 2 EVENTS")
+        usual = ("5", "3", "10 EVENTS", "4 SLIDE 2", "3 TUMBLE", "3 EVENTS SLIDE 2 EVENTS")
+        words.append(f"WITHIN {f.one(odd if f.chance(f.odd) else usual)}")
     returned = f.several(
         lambda: f.one(
             ("COUNT(*)", "SUM(v.x)", "AVG(b.i)", "MIN(w.id)", "COUNT(v)", "k", "WINDOW_START", f.expression(1))
@@ -118,7 +130,8 @@ def path(rng: Random) -> str:
     def part(depth: int) -> str:
         atom = f.one(("r", "s", "u", ".", "`r`", "film.by")) if depth == 0 or f.chance(0.7) else f"({paths(depth - 1)})"
         typed = f"[{f.several(lambda: f.one(('T', 'U')), 2, '|')}]" if f.chance(0.15) else ""
-        times = f.one(("*", "+", "?", "{2}", "{1,}", "{,3}", "{1,3}", f"{{{f.literal()}}}", f"{{1,{f.literal()}}}"))
+        odd = (f"{{{f.literal()}}}", f"{{1,{f.literal()}}}", "{}", "{2,1}")
+        times = f.one(odd if f.chance(f.odd) else ("*", "+", "?", "{2}", "{1,}", "{,3}", "{1,3}"))
         return f"{'^' if f.chance(0.3) else ''}{atom}{typed}{times if f.chance(0.3) else ''}"
 
     def paths(depth: int) -> str:
@@ -145,13 +158,16 @@ def correlation(rng: Random) -> str:
     if f.chance(0.6):
         live = "ORDER BY id MEASURES LAST(x) AS low INCREMENTAL MATCHES PATTERN (A B+) DEFINE B AS x < PREV(x)"
         archive = "ORDER BY id MEASURES LAST(x) AS top MAXIMAL MATCHES PATTERN (A B+) DEFINE B AS x > PREV(x)"
-        if f.chance(0.4):
-            live = live.replace("B AS x < PREV(x)", f"B AS {f.expression(2)}")
+        if f.chance(0.5):
+            live = live.replace("B AS x < PREV(x)", f"B AS {f.expression(2, 'truth')}")
+        if f.chance(0.5):
+            archive = archive.replace("LAST(x) AS top", f"{f.expression(2)} AS top")
     else:
         live, archive = clause(rng), clause(rng)
-    distance = f.one(("4", "3 ROWS", "INTERVAL '5' SECOND", f.literal(), f"{f.literal()} ROWS", f.expression(1)))
-    also = f" AND {f.expression(1)}" if f.chance(0.3) else ""
-    items = f.one(("*", "live.low, archive.top", "correlation_start", f.expression(1), "live.*"))
+    odd = ("INTERVAL '5' SECOND", f.literal(), f"{f.literal()} ROWS", f.expression(1))
+    distance = f.one(odd if f.chance(f.odd) else ("4", "3 ROWS"))
+    also = f" AND {f.one(('live.low > 0', 'archive.top IS NOT NULL', f.expression(1)))}" if f.chance(0.2) else ""
+    items = f.one(("*", "live.low, archive.top", "correlation_start", f.expression(1) if f.chance(f.odd) else "live.*"))
     joined = f"{f.one(('JOIN', 'CROSS JOIN', ','))} t MATCH_RECOGNIZE ({archive}) AS archive"
     recent = f"{f.one(('ON', 'ON', 'WHERE'))} RECENT(archive, live, {distance}){also}"
     return f"SELECT {items} FROM t MATCH_RECOGNIZE ({live}) AS live {joined} {recent}"
