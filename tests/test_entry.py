@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pytest
 
@@ -116,3 +118,19 @@ def test_a_lone_surrogate_has_a_caret_and_the_error_can_be_printed(text: str) ->
 def test_the_command_line_says_the_code_too() -> None:
     code, words = described(MemoryError())
     assert (code, words.partition(":")[0]) == (ExitCode.QUERY, "OUT_OF_MEMORY")
+
+
+def test_tasks_of_spark_carry_foreign_errors_in_our_words() -> None:
+    from ostinato.runtimes.spark.stream_buckets import rows_or_error
+
+    def tables(error: Exception) -> Iterator[pa.Table]:
+        yield pa.table({"x": [1]})
+        raise error
+
+    schema = pa.schema([("x", pa.int64())])
+    *_, last = rows_or_error(tables(MemoryError()), schema)
+    carried = last.column(1)[0].as_py()
+    assert carried.startswith("OUT_OF_MEMORY: ")
+    assert carried.endswith(" [ostinato]")
+    with pytest.raises(KeyError):
+        list(rows_or_error(tables(KeyError("x")), schema))

@@ -36,6 +36,16 @@ class only_our_errors(ContextDecorator):
             raise ours from error
 
 
+def ours_or_raise(error: Exception) -> OstinatoError:
+    """For tasks of Spark, which carry errors in rows: the error in our words. Raises a programming error as it is."""
+    if isinstance(error, OstinatoError):
+        return error
+    ours = error_of_ours(error)
+    if ours is None:
+        raise error
+    return ours
+
+
 def error_of_ours(error: BaseException) -> OstinatoError | None:
     """The error that says the same in our words; None for one that is ours already, and for programming errors."""
     if isinstance(error, OstinatoError):

@@ -62,7 +62,7 @@ from ostinato.planning.typed import Limits
 from ostinato.predicates import types as t
 from ostinato.runtimes.local import LocalPlan, as_table, local_settings, one_array
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.spark.stream_options import LATE_COLUMN
+from ostinato.runtimes.spark.stream_options import LATE_COLUMN, StreamSettings
 from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
 from ostinato.runtimes.task.stream_checks import check_streamable
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
@@ -95,6 +95,7 @@ class StreamTester:
         ansi: bool = True,
         timezone: str = "UTC",
     ) -> None:
+        StreamSettings(late, eager, decision_time=decision_time)  # raises for what isn't an option
         self._settings = local_settings(ansi, timezone)
         self._asked = as_local_query(query)
         self._schema = _schema(columns, self._settings)

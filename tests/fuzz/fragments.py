@@ -43,7 +43,7 @@ class Fragments:
 
     def __init__(self, rng: Random, odd: float | None = None) -> None:
         self.rng = rng
-        self.odd = rng.choice((0.0, 0.0, 0.03, 0.3)) if odd is None else odd
+        self.odd = rng.choice((0.0, 0.03, 0.1, 0.4)) if odd is None else odd
 
     def one(self, choices: Sequence[str]) -> str:
         return choices[int(self.rng.random() * len(choices))]

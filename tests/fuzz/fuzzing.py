@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -68,12 +69,10 @@ def _cpu_limit(seconds: float) -> Iterator[None]:
     being compiled for the first time gets the time for it: numba must not be interrupted, and compiles once."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        while frame is not None:
-            if "numba" in frame.f_code.co_filename or "llvmlite" in frame.f_code.co_filename:
-                signal.setitimer(signal.ITIMER_PROF, seconds)
-                return
-            frame = frame.f_back
-        raise TooSlow(f"more than {seconds} s of CPU time")
+        if any(_compiles(running) for running in sys._current_frames().values()):
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+        else:
+            raise TooSlow(f"more than {seconds} s of CPU time")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -82,6 +81,15 @@ def _cpu_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def _compiles(frame: FrameType | None) -> bool:
+    """Whether a thread is inside numba."""
+    while frame is not None:
+        if "numba" in frame.f_code.co_filename or "llvmlite" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _kind(error: BaseException) -> str:

@@ -63,6 +63,10 @@ def test_forms_of_tables(table: Any) -> None:
     assert ost.match(CLAUSE, table).to_pylist() == MATCHES
 
 
+def test_a_form_of_tables_is_explained_without_its_rows() -> None:
+    assert ost.explain(CLAUSE, Polars()).text == ost.explain(CLAUSE, TABLE).text
+
+
 def test_a_spark_dataframe_is_not_collected() -> None:
     calls = [
         lambda: ost.match(CLAUSE, SparkDataFrame()),
@@ -91,10 +95,11 @@ def test_batches_of_different_schemas() -> None:
 def test_a_column_of_mixed_types() -> None:
     frame = TABLE.to_pandas().astype({"x": object})
     frame.loc[0, "x"] = "one"
-    with pytest.raises(ost.QueryError, match="column x") as caught:
-        ost.match(CLAUSE, frame)
-    assert caught.value.code == "TABLE_NOT_READABLE"
-    assert isinstance(caught.value.__cause__, pa.ArrowException)
+    for call in (ost.match, ost.explain):
+        with pytest.raises(ost.QueryError, match="read this DataFrame") as caught:
+            call(CLAUSE, frame)
+        assert caught.value.code == "TABLE_NOT_READABLE"
+        assert isinstance(caught.value.__cause__, pa.ArrowException)
 
 
 # --- columns ---
