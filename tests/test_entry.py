@@ -79,7 +79,7 @@ PUBLIC_CALLS = [
 PUBLIC_METHODS = {
     "Workload": ("__init__", "run"),
     "EventsQuery": ("__call__", "with_options", "to_sql"),
-    "StreamSummary": ("feed", "ask", "ask_shared", "ask_all", "exact", "restore", "run"),
+    "StreamSummary": ("feed", "ask", "ask_shared", "ask_all", "exact", "to_bytes", "restore", "run"),
     "CorrelationQuery": ("run", "start", "finish"),
     "GraphQuestions": ("__init__", "ask", "run"),
     "PatternQuery": ("to_sql", "partition_by", "order_by", "define", "measures", "subset"),

@@ -50,11 +50,12 @@ def text_of(language: Language, seed: str) -> str:
 def tried(language: Language, seed: str, cpu_seconds: float = CPU_SECONDS) -> Failure | None:
     """Uses one text; a failure comes with its text made small."""
     text = text_of(language, seed)
-    failure = _used(language, seed, text, cpu_seconds)
+    failure = used(language, seed, text, cpu_seconds)
     return None if failure is None else _smaller(language, failure, cpu_seconds)
 
 
-def _used(language: Language, seed: str, text: str, cpu_seconds: float) -> Failure | None:
+def used(language: Language, seed: str, text: str, cpu_seconds: float = CPU_SECONDS) -> Failure | None:
+    """Does everything with a text that a caller may do; gives what breaks the contract."""
     try:
         with _cpu_limit(cpu_seconds):
             language.use(text)
@@ -109,7 +110,7 @@ def _smaller(language: Language, failure: Failure, cpu_seconds: float) -> Failur
         words, at = tokens(failure.text), 0
         while at < len(words) and time.process_time() < until:
             shorter = "".join(words[:at] + words[at + size :])
-            found = _used(language, failure.seed, shorter, cpu_seconds)
+            found = used(language, failure.seed, shorter, cpu_seconds)
             if found is not None and found.error == failure.error:
                 failure, words = found, tokens(shorter)
             else:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tests.fuzz import texts
 
 import ostinato as ost
+from ostinato.entry import only_our_errors
 from ostinato.language.correlation import find_correlations
 from ostinato.language.statement import read_statement
 
@@ -71,7 +72,7 @@ def use_clause(text: str) -> None:
 
 
 def use_statement(text: str) -> None:
-    _each(lambda: find_correlations(read_statement(text)), lambda: use_clause(text))
+    _each(only_our_errors()(lambda: find_correlations(read_statement(text))), lambda: use_clause(text))
 
 
 def use_events(text: str) -> None:

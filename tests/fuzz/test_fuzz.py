@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from tests.fuzz.fuzzing import Failure, text_of, tried
+from tests.fuzz.corpus import CORPUS
+from tests.fuzz.fuzzing import Failure, text_of, tried, used
 from tests.fuzz.languages import LANGUAGES, Language
 from tests.fuzz.mutation import mutated, tokens
 
@@ -17,6 +18,12 @@ TEXTS = 60
 def test_only_our_errors_come_out(language: Language) -> None:
     tried(language, "warm-up", cpu_seconds=300)
     failures = [tried(language, f"test.{number}") for number in range(TEXTS)]
+    assert [str(failure) for failure in failures if failure is not None] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_texts_that_once_failed(language: Language) -> None:
+    failures = [used(language, "corpus", text) for text in CORPUS[language.name]]
     assert [str(failure) for failure in failures if failure is not None] == []
 
 

@@ -102,6 +102,7 @@ class StreamSummary:
         arrow = arrow_of(table)
         return LiveSummary.of_schema(self, arrow.schema).exact(arrow, key)
 
+    @only_our_errors()
     def to_bytes(self) -> bytes:
         """All that was fed, for `restore`."""
         from ostinato.runtimes.local_summaries import NEVER_FED
