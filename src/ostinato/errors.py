@@ -52,7 +52,8 @@ class OstinatoError(Exception):
             lines.append(underline(self.text, self.span))
         if self.hint:
             lines.append(f"hint: {self.hint}")
-        return "\n".join(lines)
+        # A query may hold lone surrogates, which no terminal and no log can write.
+        return "\n".join(lines).encode("utf-8", "replace").decode("utf-8")
 
     def one_line(self) -> str:
         """The error as a row of a running Spark job can carry it: code, message and hint, no text."""

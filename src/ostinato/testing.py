@@ -53,15 +53,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError, did_you_mean, speaking_of
 from ostinato.language.binding import bind
 from ostinato.matching.search import NO_TIME
 from ostinato.planning.plan import DECIDED, LATE, MATCHED, PREFIX, make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates import types as t
-from ostinato.runtimes.local import LocalPlan, as_table, one_array
+from ostinato.runtimes.local import LocalPlan, as_table, local_settings, one_array
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.spark.stream_options import LATE_COLUMN
+from ostinato.runtimes.spark.stream_options import LATE_COLUMN, StreamSettings
 from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
 from ostinato.runtimes.task.stream_checks import check_streamable
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
@@ -81,6 +82,7 @@ class StreamTester:
     at which a row could be known.
     """
 
+    @only_our_errors()
     def __init__(
         self,
         query: Any,
@@ -93,7 +95,8 @@ class StreamTester:
         ansi: bool = True,
         timezone: str = "UTC",
     ) -> None:
-        self._settings = t.Settings(ansi=ansi, timezone=timezone)
+        StreamSettings(late, eager, decision_time=decision_time)  # raises for what isn't an option
+        self._settings = local_settings(ansi, timezone)
         self._asked = as_local_query(query)
         self._schema = _schema(columns, self._settings)
         clause = self._asked.clause
@@ -121,6 +124,7 @@ class StreamTester:
         self.buffered_rows = 0
         """How many rows are kept, because they wait for the watermark or a match may need them."""
 
+    @only_our_errors()
     def feed(self, rows: Any, *, watermark: Moment | None = None) -> list[dict[str, Any]]:
         """Rows arrive: dicts, or what `ost.match` takes. Gives the output rows that are new.
 
@@ -128,10 +132,12 @@ class StreamTester:
         """
         return self._step(self._table(rows), watermark)
 
+    @only_our_errors()
     def advance_watermark(self, to: Moment) -> list[dict[str, Any]]:
         """From now on no row of this time or an earlier one is taken. Gives the output rows that this decides."""
         return self._step(None, to)
 
+    @only_our_errors()
     def finish(self) -> list[dict[str, Any]]:
         """No rows will follow. Gives the output rows that only the end decides."""
         given = self._step(None, None, finished=True)

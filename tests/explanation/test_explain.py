@@ -64,6 +64,7 @@ def test_shows_itself() -> None:
     assert str(explanation) == explanation.text
     assert explanation.svg in explanation._repr_html_()
     assert "price &gt; A.price" in explanation._repr_html_()
+    assert "font-family:monospace" in explanation._repr_html_()  # the text is drawn in columns
 
 
 def test_clauses_inside_the_input_of_another_come_first() -> None:

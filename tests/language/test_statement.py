@@ -211,3 +211,10 @@ def test_what_cannot_be_read_is_underlined(text: str, code: str, under: str) -> 
     assert error.text is not None
     assert error.span is not None
     assert error.text[error.span.start : error.span.end] == under
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT * FROM", "FROM", "SELECT * FROM t JOIN", "SELECT * FROM t,", "SELECT * FROM LATERAL"]
+)
+def test_a_table_that_is_missing_at_the_end_is_left_to_spark(text: str) -> None:
+    assert read_statement(text).clauses == ()

@@ -308,7 +308,7 @@ def test_a_longer_delay_takes_nothing_back(stream: Stream, table: pa.Table, expe
         ({"archive": "/tmp/x", "reads": "worker"}, "workers read an archive only"),
         ({"archive": "s3://x/y", "write_archive": True, "reads": "worker"}, "local paths only"),
         ({"reads": "nobody"}, "reads can't be 'nobody'"),
-        ({"buckets": 0}, "at least one bucket"),
+        ({"buckets": 0}, "buckets is a whole number from 1"),
         ({"delay": "soon"}, "delay can't be 'soon'"),
         ({"delay": 5}, "delay can't be 5"),
     ],

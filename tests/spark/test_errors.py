@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -248,3 +249,39 @@ def test_conditions_around_the_clause_do_not_drop_an_error(spark: SparkSession, 
     clause = "ORDER BY id MEASURES LAST(A.id) AS n AFTER MATCH SKIP TO B PATTERN (A B?) DEFINE B AS FALSE"
     matched = session.range(3).transform(ost.match_recognize(clause))
     assert run_time_error(matched.where("n > 1")).code == "SKIP_TARGET_MISSING"
+
+
+# --- what is given beside the text ---
+
+SELECT = f"SELECT * FROM e MATCH_RECOGNIZE ({B}i > 0)"
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "hint"),
+    [
+        ({"bucket": 5}, "INVALID_OPTION", "did you mean 'buckets'?"),
+        ({"skwe": "slice"}, "INVALID_OPTION", "did you mean 'skew'?"),
+        ({"other": None}, "INVALID_OPTION", "every other keyword is a DataFrame"),
+        ({"other": pa.table({"id": [1]})}, "NOT_A_TABLE", "createDataFrame"),
+        ({"spark": 5}, "INVALID_OPTION", None),
+        ({"args": "text"}, "INVALID_OPTION", None),
+        ({"eager": "no"}, "INVALID_OPTION", None),
+        ({"memory_budget": "1 GB"}, "INVALID_OPTION", None),
+        ({"max_partial_matches": -1}, "INVALID_OPTION", None),
+    ],
+    ids=str,
+)
+def test_arguments_of_sql_are_checked(events: DataFrame, given: dict[str, Any], code: str, hint: str | None) -> None:
+    with pytest.raises(ost.QueryError) as caught:
+        ost.sql(SELECT, e=events, **given)
+    assert caught.value.code == code
+    assert hint is None or hint in str(caught.value.hint)
+
+
+def test_calls_in_process_do_not_collect(spark: SparkSession, events: DataFrame) -> None:
+    before = jobs(spark)
+    for call in (lambda: ost.match(f"{B}i > 0", events), lambda: ost.sql(5)):  # type: ignore[arg-type]
+        with pytest.raises(ost.QueryError) as caught:
+            call()
+        assert caught.value.code in ("NOT_A_TABLE", "NOT_A_QUERY")
+    assert jobs(spark) == before

@@ -171,6 +171,24 @@ def test_correlated_input_is_refused(t: DataFrame, query: str) -> None:
     assert "^" in str(caught.value)
 
 
+@pytest.mark.parametrize("source", ["c", "(SELECT * FROM c)", "(WITH d AS (SELECT * FROM c) SELECT * FROM d)"])
+def test_a_clause_in_the_recursive_term_of_its_own_input(spark: SparkSession, source: str) -> None:
+    with pytest.raises(ost.QueryError, match="recursive table") as caught:
+        ost.sql(
+            f"""WITH RECURSIVE c AS (SELECT 1 AS id UNION ALL
+                SELECT * FROM {source} MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(id) AS id PATTERN (A)))
+            SELECT * FROM c""",
+            spark=spark,
+        )
+    assert caught.value.code == "CORRELATED_INPUT"
+
+
+def test_a_statement_that_ends_too_soon(spark: SparkSession) -> None:
+    with pytest.raises(ost.QueryError) as caught:
+        ost.sql("SELECT * FROM", spark=spark)
+    assert caught.value.code == "ANALYSIS_ERROR"  # for Spark, FROM names the column
+
+
 def test_names_with_blanks_dots_keywords_and_quotes(spark: SparkSession) -> None:
     odd = spark.createDataFrame([(1, "x", 5, 0), (2, "x", 4, 0)], ["order", "a b", "c.d", "e`f{}"])
     found = ost.sql(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from tests.spark.streams import START, Source, asked, seconds
 
@@ -118,6 +119,8 @@ def test_what_finish_refuses(source: Source) -> None:
     source.add(letters("1", "abb", 0), letters("1", "c", 60))
     source.run(source.read().transform(asked(ABC)))
     assert code_of(lambda: ost.finish(source.session, source.checkpoint, operator=5)) == "NO_STATE"
+    assert code_of(lambda: ost.finish(source.session, 5)) == "INVALID_OPTION"  # type: ignore[arg-type]
+    assert code_of(lambda: ost.finish(None, source.checkpoint)) == "INVALID_OPTION"  # type: ignore[arg-type]
     elsewhere = source.session.newSession()
     elsewhere.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     assert code_of(lambda: ost.finish(elsewhere, source.checkpoint)) == "SETTINGS_DIFFER"
@@ -141,3 +144,17 @@ def test_a_checkpoint_of_another_query(source: Source) -> None:
         error = ost.unwrap(caught.value)
         assert error is not None
         assert error.code == "STATE_OF_OTHER_QUERY"
+
+
+@pytest.mark.parametrize("there", [("metadata",), ("metadata", "commits", "offsets")], ids=len)
+def test_before_the_first_commit_the_message_says_so(
+    spark: SparkSession, tmp_path: Path, there: tuple[str, ...]
+) -> None:
+    """Spark writes `metadata` when a stream starts, and the logs' folders before the first batch ends."""
+    (tmp_path / "metadata").write_text('{"id":"a"}')
+    for folder in there[1:]:
+        (tmp_path / folder).mkdir()
+    for call in (ost.ask, ost.ask_all, ost.state, ost.finish):
+        with pytest.raises(OstinatoError, match="has committed no batch yet") as caught:
+            call(spark, tmp_path)
+        assert caught.value.code == "NO_STATE"

@@ -7,6 +7,7 @@ import sys
 import traceback
 from enum import IntEnum
 
+from ostinato.entry import error_of_ours
 from ostinato.errors import EnvironmentFault, OstinatoError, unwrap
 
 _MOST_LINES = 12
@@ -45,7 +46,7 @@ def described(error: BaseException) -> tuple[ExitCode, str]:
     >>> described(ValueError("no"))
     (<ExitCode.UNEXPECTED: 4>, 'UNEXPECTED: ValueError: no')
     """
-    ours = unwrap(error)
+    ours = unwrap(error) or error_of_ours(error)
     if ours is not None:
         return _code_of(ours), str(ours)
     if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in ("pyspark", "pandas", "grpc"):

@@ -74,6 +74,8 @@ def run_stream(options: argparse.Namespace) -> int:
                 writer = writer.trigger(availableNow=True)
             query = writer.format("parquet").option("path", str(options.output.absolute())).start()
             _follow(query)
+            if metrics is not None:
+                metrics.catch_up(query)
     finally:
         if metrics is not None:
             spark.streams.removeListener(metrics)
@@ -136,15 +138,14 @@ def _follow(query: StreamingQuery) -> None:
     """Shows progress until the query ends, by itself or after Ctrl-C."""
     from ostinato.runtimes.spark.stream_metrics import QueryMetrics
 
-    counted, last = QueryMetrics(str(query.id)), -1
+    counted = QueryMetrics(str(query.id))
     with _live_line() as show, _interrupts() as interrupted:
         is_over = False
         while not is_over:
             is_over = bool(query.awaitTermination(_LOOK_EVERY_SECONDS))  # raises what ended the query
-            new = [batch for batch in query.recentProgress if batch.batchId > last]
+            new = [batch for batch in query.recentProgress if batch.batchId > counted.last_batch]
             for batch in new:
                 counted.take(batch)
-                last = batch.batchId
             show(progress_line(counted))
             if interrupted.is_set() and (new or not query.status["isTriggerActive"]):
                 query.stop()

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ostinato.entry import only_our_errors
 from ostinato.explanation.asked import Asked, read_question
 from ostinato.explanation.automaton_svg import Picture, draw_automata
 from ostinato.explanation.clauses_text import clause_sections, underlined
@@ -30,6 +31,9 @@ from ostinato.explanation.readable import readable
 from ostinato.explanation.summary_text import AsksSummary, summary_automaton, summary_text
 from ostinato.explanation.text import clause_text
 from ostinato.explanation.understood import Understood, understand
+
+_PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
+"""Some notebooks give <pre> a proportional font and wrap its lines; the text is drawn in columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,10 @@ class Explanation:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f'<div style="overflow-x:auto">{self.svg}</div><pre style="line-height:1.35">{escape(self.text)}</pre>'
+        return f'<div style="overflow-x:auto">{self.svg}</div><pre style="{_PRE}">{escape(self.text)}</pre>'
 
 
+@only_our_errors()
 def explain(query: Any, table: Any = None) -> Explanation:
     """How a query is understood and run: pattern, automaton, conditions, what is shipped, engine and plan.
 

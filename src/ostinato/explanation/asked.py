@@ -101,11 +101,8 @@ def is_streaming(table: Any) -> bool:
 def _columns(clause: MatchRecognize, table: Any) -> Columns:
     if table is None:
         return Columns(mentioned_columns(clause), {}, given=False)
-    schema = table if isinstance(table, pa.Schema) else getattr(table, "schema", None)
-    if isinstance(schema, pa.Schema):
-        return Columns(tuple(schema.names), {field.name: field.type for field in schema}, given=True)
-    if type(table).__module__.split(".")[0] == "pandas":
-        schema = pa.Schema.from_pandas(table, preserve_index=False)
+    schema = _arrow_schema(table)
+    if schema is not None:
         return Columns(tuple(schema.names), {field.name: field.type for field in schema}, given=True)
     if not hasattr(table, "columns"):
         raise QueryError(
@@ -117,9 +114,25 @@ def _columns(clause: MatchRecognize, table: Any) -> Columns:
     return Columns(names, _spark_types(getattr(table, "dtypes", None)), given=True)
 
 
+def _arrow_schema(table: Any) -> pa.Schema | None:
+    """The schema of everything that Arrow can read, rows unread; None for others, such as Spark's DataFrames."""
+    schema = table if isinstance(table, pa.Schema) else getattr(table, "schema", None)
+    if isinstance(schema, pa.Schema):
+        return schema
+    try:
+        if type(table).__module__.split(".")[0] == "pandas":
+            return pa.Schema.from_pandas(table, preserve_index=False)
+        if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "isStreaming"):
+            return pa.RecordBatchReader.from_stream(table).schema
+    except pa.ArrowException as error:
+        why = "; ".join(map(str, error.args))
+        raise QueryError("TABLE_NOT_READABLE", f"Arrow can't read this {type(table).__name__}: {why}") from error
+    return None
+
+
 def _spark_types(dtypes: Any) -> dict[str, pa.DataType]:
     """The types of a Spark DataFrame as far as their names say them; asks nothing of Spark but `dtypes`."""
-    if not isinstance(dtypes, list):
+    if not isinstance(dtypes, list) or not all(isinstance(pair, tuple) for pair in dtypes):
         return {}
     found = {str(name): parse_type(str(kind), Settings()) for name, kind in dtypes}
     return {name: kind for name, kind in found.items() if kind is not None}

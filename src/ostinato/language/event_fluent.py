@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_render import render_bound, render_word
 from ostinato.language.render import quote
+from ostinato.options import shown
 from ostinato.query.event_query import EventQuery, TimeSpan
 
 Length = timedelta | int | str
@@ -59,6 +61,8 @@ def repeated(part: str | EventBuilder, times: str = "+") -> EventBuilder:
 def _text(part: str | EventBuilder) -> str:
     if isinstance(part, str):
         return part
+    if not isinstance(part, EventBuilder):
+        raise QueryError("INVALID_ARGUMENTS", f"a part of a pattern is text or ost.seq(...), not {shown(part)}")
     if part != EventBuilder(part.pattern):
         raise QueryError(
             "INVALID_ARGUMENTS",
@@ -86,6 +90,7 @@ class EventBuilder:
     output: str | None = None
 
     @property
+    @only_our_errors()
     def query(self) -> EventQuery:
         """The query, checked as if it had been read from text: it was."""
         return parse_event_query(self.to_text())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.language.expressions import parse_expression
 from ostinato.language.intervals import parse_interval
 from ostinato.language.match_recognize import parse_clause, parse_partition_keys, parse_sort_keys
 from ostinato.language.render import render_clause
 from ostinato.language.row_pattern import parse_row_pattern
+from ostinato.options import a_text, shown, true_or_false, whole_number
 from ostinato.query.expressions import Name
 from ostinato.query.match_recognize import (
     Definition,
@@ -24,6 +27,7 @@ from ostinato.query.match_recognize import (
 )
 
 
+@only_our_errors()
 def pattern(text: str) -> PatternQuery:
     """A query for a row pattern; say the rest with its methods.
 
@@ -53,36 +57,43 @@ class PatternQuery:
     clause: MatchRecognize
 
     @property
+    @only_our_errors()
     def query(self) -> MatchRecognize:
         """The clause, checked as if it had been read from text."""
         return parse_clause(self.to_sql())
 
+    @only_our_errors()
     def to_sql(self) -> str:
         """The text that goes between the parentheses of MATCH_RECOGNIZE ( ... )."""
         return render_clause(self.clause)
 
+    @only_our_errors()
     def partition_by(self, *columns: str) -> PatternQuery:
         """Columns by name; back-quote names that aren't plain words."""
-        return self._with(partition_by=parse_partition_keys(", ".join(columns)) if columns else ())
+        return self._with(partition_by=parse_partition_keys(_listed("partition_by", columns)) if columns else ())
 
+    @only_our_errors()
     def order_by(self, *keys: str) -> PatternQuery:
         """Sort keys as in SQL: `"ts"`, `"price DESC NULLS LAST"`."""
-        return self._with(order_by=parse_sort_keys(", ".join(keys)) if keys else ())
+        return self._with(order_by=parse_sort_keys(_listed("order_by", keys)) if keys else ())
 
+    @only_our_errors()
     def define(self, **conditions: str) -> PatternQuery:
         """Conditions by variable. Names fold to upper case as in SQL."""
         added = (Definition(Name(name).folded, parse_expression(text)) for name, text in conditions.items())
         return self._with(definitions=(*self.clause.definitions, *added))
 
+    @only_our_errors()
     def measures(self, **expressions: str) -> PatternQuery:
         """Output columns by name."""
         added = (Measure(name, parse_expression(text)) for name, text in expressions.items())
         return self._with(measures=(*self.clause.measures, *added))
 
+    @only_our_errors()
     def subset(self, **unions: tuple[str, ...] | list[str]) -> PatternQuery:
         """Union variables: `subset(U=("A", "B"))`."""
         added = (
-            Subset(Name(name).folded, tuple(Name(member).folded for member in members))
+            Subset(Name(name).folded, tuple(_variable("subset", member) for member in _members(name, members)))
             for name, members in unions.items()
         )
         return self._with(subsets=(*self.clause.subsets, *added))
@@ -91,7 +102,7 @@ class PatternQuery:
         return self._with(output=Output.ONE_ROW)
 
     def all_rows_per_match(self, *, omit_empty: bool = False, with_unmatched: bool = False) -> PatternQuery:
-        if omit_empty and with_unmatched:
+        if true_or_false("omit_empty", omit_empty) and true_or_false("with_unmatched", with_unmatched):
             raise QueryError("INVALID_ARGUMENTS", "OMIT EMPTY MATCHES and WITH UNMATCHED ROWS exclude each other")
         if with_unmatched:
             return self._with(output=Output.ALL_ROWS_WITH_UNMATCHED)
@@ -108,10 +119,10 @@ class PatternQuery:
         return self._with(skip=Skip(SkipKind.TO_NEXT_ROW), mode=MatchMode.PREFERRED)
 
     def skip_to_first(self, variable: str) -> PatternQuery:
-        return self._with(skip=Skip(SkipKind.TO_FIRST, Name(variable).folded), mode=MatchMode.PREFERRED)
+        return self._with(skip=Skip(SkipKind.TO_FIRST, _variable("skip_to_first", variable)), mode=MatchMode.PREFERRED)
 
     def skip_to_last(self, variable: str) -> PatternQuery:
-        return self._with(skip=Skip(SkipKind.TO_LAST, Name(variable).folded), mode=MatchMode.PREFERRED)
+        return self._with(skip=Skip(SkipKind.TO_LAST, _variable("skip_to_last", variable)), mode=MatchMode.PREFERRED)
 
     def all_matches(self) -> PatternQuery:
         return self._with(mode=MatchMode.ALL, skip=Skip())
@@ -129,12 +140,29 @@ class PatternQuery:
             if parsed is None:
                 raise QueryError("INVALID_WITHIN", f"'{length}' isn't a day-time interval", hint='"10 MINUTES"')
             length = parsed
+        if not isinstance(length, timedelta):
+            raise QueryError(
+                "INVALID_WITHIN", f"within() takes a length of time, not {shown(length)}", hint='"10 MINUTES"'
+            )
         return self._with(within=length)
 
     def max_length(self, rows: int) -> PatternQuery:
-        if rows < 1:
-            raise QueryError("INVALID_MAXLENGTH", "MAXLENGTH takes a whole number from 1 on")
-        return self._with(max_length=rows)
+        return self._with(max_length=whole_number("max_length", rows, code_below="INVALID_MAXLENGTH"))
 
     def _with(self, **changes: object) -> PatternQuery:
         return PatternQuery(replace(self.clause, **changes))  # type: ignore[arg-type]
+
+
+def _listed(method: str, pieces: tuple[str, ...]) -> str:
+    return ", ".join(a_text(f"each argument of {method}()", piece) for piece in pieces)
+
+
+def _members(name: str, members: object) -> tuple[object, ...]:
+    if isinstance(members, str) or not isinstance(members, Iterable):
+        hint = 'subset(U=("A", "B"))'
+        raise QueryError("INVALID_OPTION", f"{name} is a list of variables, not {shown(members)}", hint=hint)
+    return tuple(members)
+
+
+def _variable(method: str, name: object) -> str:
+    return Name(a_text(f"a variable in {method}()", name)).folded

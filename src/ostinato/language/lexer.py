@@ -50,6 +50,7 @@ def tokenize(text: str) -> list[Token]:
     >>> [token.text for token in tokenize("A.price >= 1.5 -- a comment")]
     ['A', '.', 'price', '>=', '1.5', '']
     """
+    _check_text(text)
     tokens: list[Token] = []
     at, size = 0, len(text)
     while at < size:
@@ -67,6 +68,18 @@ def tokenize(text: str) -> list[Token]:
             at = end
     tokens.append(Token(Kind.END, "", Span(size, size)))
     return tokens
+
+
+def _check_text(text: str) -> None:
+    """Arrow and Spark write every text as UTF-8, which has no lone surrogates."""
+    if not isinstance(text, str):
+        raise QueryError("NOT_A_QUERY", f"expected text, got {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = f"the text holds a lone surrogate, {text[error.start]!r}, which UTF-8 can't write"
+        span, hint = Span(error.start, error.end), "surrogates come in pairs; was a file read as UTF-16?"
+        raise QueryError("TEXT_NOT_UNICODE", message, text=text, span=span, hint=hint) from None
 
 
 def _token_at(text: str, at: int) -> tuple[Kind, int]:

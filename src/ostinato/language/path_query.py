@@ -10,6 +10,7 @@ A name may have dots (`film.written_by`); anything else is a name in backquotes.
 
 from __future__ import annotations
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError, Span
 from ostinato.language.cursor import Cursor
 from ostinato.language.lexer import Kind
@@ -21,6 +22,7 @@ MAX_TIMES = 1_000
 _SYMBOLS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 
+@only_our_errors()
 def path_query(text: str, name: str = "", weight: float = 1.0) -> PathQuery:
     """A whole path query.
 

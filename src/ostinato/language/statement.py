@@ -182,7 +182,7 @@ class _Reader:
             at += 1
         scope.relation = at
         scope.values_list = self.tokens[at].upper == "VALUES"
-        token, after = self.tokens[at], self.tokens[at + 1]
+        token, after = self.tokens[at], self.tokens[min(at + 1, len(self.tokens) - 1)]
         if token.kind not in _NAMES or after.upper in (".", "(") or scope.values_list:
             return
         if any(common.name.lower() == token.name.lower() for each in scopes for common in each.common):

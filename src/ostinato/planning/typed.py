@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.options import whole_number
 from ostinato.planning.plan import MatchPlan, Slots, slot_name
 from ostinato.predicates import types as t
 from ostinato.predicates.aggregate_types import aggregate_type
@@ -18,6 +19,8 @@ from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Aggregate, Column, Expr, Literal, MatchNumber, Navigation, RowClassifier, span_of
 
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
+MOST_PARTIAL_MATCHES = 10**15
+"""Kernels count in 64 bits, and allow a key a hundred times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,9 @@ class Limits:
 
     max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
     """How many partial matches may be tried from one row of one key."""
+
+    def __post_init__(self) -> None:
+        whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
 
 
 @dataclass(frozen=True, slots=True)

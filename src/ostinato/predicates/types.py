@@ -111,8 +111,10 @@ def normalise(kind: pa.DataType, settings: Settings) -> pa.DataType:
         return STRING
     if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
         return BINARY
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return normalise(kind.value_type, settings)
+    if isinstance(kind, pa.BaseExtensionType):
+        return normalise(kind.storage_type, settings)
     if pa.types.is_timestamp(kind):
         return NTZ if kind.tz is None else settings.timestamp
     if pa.types.is_duration(kind):

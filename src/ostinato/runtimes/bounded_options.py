@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
-from ostinato.errors import QueryError, did_you_mean
+from ostinato.errors import QueryError
+from ostinato.options import one_of
 from ostinato.sharing.bounds import Bounds, Duration, LatencyRequest, read_bounds
 from ostinato.sharing.clock import Clock, RealClock, VirtualClock
 
@@ -37,8 +38,8 @@ class BoundRequest:
     state: State = "view"
 
     def __post_init__(self) -> None:
-        _check_choice("shedding", self.shedding, get_args(Shedding))
-        _check_choice("state", self.state, get_args(State))
+        one_of("shedding", self.shedding, get_args(Shedding))
+        one_of("state", self.state, get_args(State))
         if self.clock is not None and not all(hasattr(self.clock, name) for name in ("now_ns", "spent_ns")):
             raise QueryError(
                 "INVALID_OPTION",
@@ -98,12 +99,6 @@ class BoundRequest:
     def from_values(values: Mapping[str, Any]) -> BoundRequest:
         clock = values["clock"]
         return BoundRequest(**{**values, "clock": None if clock is None else VirtualClock(**clock)})
-
-
-def _check_choice(option: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        hint = did_you_mean(str(value), known) or f"it is one of {', '.join(map(repr, known))}"
-        raise QueryError("INVALID_OPTION", f"{option} can't be {value!r}", hint=hint)
 
 
 def _clock_values(clock: Clock | None) -> dict[str, int] | None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError, speaking_of
+from ostinato.options import known_names
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
+from ostinato.runtimes.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.correlation_archive import ArchiveReader, TableReader
-from ostinato.runtimes.local import as_table
+from ostinato.runtimes.local import as_table, local_settings
 from ostinato.runtimes.local_correlations import LocalCorrelation
 from ostinato.runtimes.task.correlation import Advanced, Correlator, SharedLive
 from ostinato.runtimes.task.correlation_planner import Thought, declined_strategies
@@ -80,11 +83,13 @@ class CorrelationQuery:
     single: bool = True
     """Whether one query was asked, not several by name."""
 
+    @only_our_errors()
     def run(self) -> Any:
         """A CorrelationResult, on Spark a DataFrame; for several queries a dict of those by name."""
-        found = self._on_spark() if _is_spark(self.live) else self._in_process()
+        found = self._on_spark() if is_spark_dataframe(self.live) else self._in_process()
         return next(iter(found.values())) if self.single else found
 
+    @only_our_errors()
     def start(
         self,
         *,
@@ -99,20 +104,22 @@ class CorrelationQuery:
         number. `trigger` is what Spark's own takes, or how often a batch is due. `options` are those of
         docs/correlation.md: write_archive, buckets, reads.
         """
-        if not _is_spark(self.live):
-            raise QueryError("NOT_A_TABLE", "start needs a streaming DataFrame", hint="tables are answered by run()")
+        spark_dataframe(self.live, hint="start() needs a streaming DataFrame; tables are answered by run()")
         if not self.single:
             raise QueryError("INVALID_ARGUMENTS", "a stream answers one correlation", hint="start each by itself")
         from ostinato.runtimes.spark.correlation_stream import StreamTerms, start_correlation
 
         (text,) = self.texts.values()
+        known_names(options, ("write_archive", "buckets", "reads"))
         terms = StreamTerms(archive=self.archive, delay=self.delay, options=self.options, limits=self.limits, **options)
         return start_correlation(text, self.live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
 
+    @only_our_errors()
     def finish(self, checkpoint: str) -> Any:
         """What the end of input gives of a stopped stream, as a DataFrame."""
         from ostinato.runtimes.spark.correlation_finish import finish_correlation
 
+        spark_dataframe(self.live, hint="finish() is for stopped streams; run() answers tables to their end")
         return finish_correlation(self.live.sparkSession, checkpoint, archive=self.archive)
 
     def _on_spark(self) -> dict[str, Any]:
@@ -186,10 +193,7 @@ def _statistics(totals: Totals, thought: Thought, declined: Mapping[str, str]) -
     )
 
 
-def _is_spark(table: Any) -> bool:
-    return type(table).__module__.split(".")[0] == "pyspark"
-
-
+@only_our_errors()
 def correlate(
     query: str | Sequence[str] | Mapping[str, str],
     *,
@@ -216,14 +220,13 @@ def correlate(
     `recent_rows` bounds the rows of a key that stay at hand; what a region needs beyond it is read from the archive.
     `delay` is for streams: how late rows may come. `ordered=False` gives results as soon as they are known.
     """
-    _check(strategy, recent_rows=recent_rows, step_rows=step_rows, max_partial_matches=max_partial_matches)
     return CorrelationQuery(
         texts=_by_name(query),
         live=live,
         archive=archive,
         options=CorrelationOptions(strategy, cache, recent_rows, ordered, step_rows),
         limits=Limits(max_partial_matches),
-        settings=Settings(ansi=ansi, timezone=timezone),
+        settings=local_settings(ansi, timezone),
         delay=delay,
         single=isinstance(query, str),
     )
@@ -242,15 +245,3 @@ def _by_name(query: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     if wrong or not texts:
         raise QueryError("NOT_A_QUERY", f"expected the texts of correlations, got {wrong[0] if wrong else 'none'}")
     return texts
-
-
-def _check(strategy: str, *, recent_rows: int | None, **numbers: int) -> None:
-    known = get_args(StrategyChoice)
-    if strategy not in known:
-        hint = f"it is one of {', '.join(map(repr, known))}"
-        raise QueryError("INVALID_OPTION", f"strategy can't be {strategy!r}", hint=hint)
-    if recent_rows is not None:
-        numbers["recent_rows"] = recent_rows
-    for name, value in numbers.items():
-        if not isinstance(value, int) or value < 1:
-            raise QueryError("INVALID_OPTION", f"{name} is a whole number from 1 on, not {value!r}")

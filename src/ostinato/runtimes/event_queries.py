@@ -10,18 +10,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.event_binding import TypeArgument, bind_event_query
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_to_sql import event_query_to_sql
-from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES
+from ostinato.options import a_text, known_names, one_of, shown, true_or_false, whole_number
+from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
 from ostinato.predicates.types import Settings
 from ostinato.query.event_query import BoundEventQuery, EventQuery, GroupColumn
-from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
+from ostinato.runtimes.arrow_tables import spark_dataframe
+from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, MOST_BUCKETS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,19 +53,12 @@ class EventOptions:
     buckets: int = DEFAULT_BUCKETS
 
     def __post_init__(self) -> None:
-        for name, value, known in (("numbers", self.numbers, Numbers), ("sharing", self.sharing, Sharing)):
-            if value not in get_args(known):
-                raise QueryError(
-                    "INVALID_OPTION",
-                    f"{name} can't be {value!r}",
-                    hint=f"it is one of {', '.join(map(repr, get_args(known)))}",
-                )
-        if not isinstance(self.approximate, bool):
-            raise QueryError("INVALID_OPTION", f"approximate is True or False, not {self.approximate!r}")
-        for name in ("max_matches", "max_partial_matches", "buckets"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise QueryError("INVALID_OPTION", f"{name} is a whole number from 1 on, not {value!r}")
+        one_of("numbers", self.numbers, get_args(Numbers))
+        true_or_false("approximate", self.approximate)
+        one_of("sharing", self.sharing, get_args(Sharing))
+        whole_number("max_matches", self.max_matches, most=MOST_PARTIAL_MATCHES)
+        whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
+        whole_number("buckets", self.buckets, most=MOST_BUCKETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +72,39 @@ class EventsQuery:
     """The column with the events' times, where the text names none."""
     options: EventOptions = EventOptions()
 
+    @only_our_errors()
     def with_options(self, **changes: Any) -> EventsQuery:
         """The same query with other options: `numbers="text"`, `approximate=True`, `max_matches=...`."""
         return replace(self, options=changed_options(self.options, changes))
 
+    @only_our_errors()
     def to_sql(self, columns: Sequence[str], table: str) -> str:
         """The same question as a SELECT with MATCH_RECOGNIZE, for an input with these columns; QueryError where there
         is none, which is so for windows, NOT and SKIP TILL NEXT MATCH."""
-        return event_query_to_sql(bind_event_query(self.query, columns, type=self.type, time=self.time), table)
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise QueryError("INVALID_OPTION", f"columns are a list of names, not {shown(columns)}")
+        names = [a_text("a column's name", name) for name in columns]
+        a_text("table", table)
+        return event_query_to_sql(bind_event_query(self.query, names, type=self.type, time=self.time), table)
 
+    @only_our_errors()
     def __call__(self, df: DataFrame) -> DataFrame:
         """The query's rows as a DataFrame; nothing runs yet."""
         from ostinato.runtimes.spark.events import events_dataframe
 
+        spark_dataframe(df, hint="ost.match(query, table) answers it in this process")
         return events_dataframe(self, df)
 
 
+@only_our_errors()
 def events(query: Any, *, type: TypeArgument = None, time: str | None = None) -> EventsQuery:
     """An event query from its text, from the fluent builder, or from a parsed one.
 
     `type` and `time` name the columns with the events' types and times where the text has no TYPE and TIME; `type` may
     also be a condition for each type: `{"Slow": "speed < 10", "Fast": "speed >= 10"}`.
     """
-    if not (type is None or isinstance(type, str | Mapping)) or not (time is None or isinstance(time, str)):
+    by_type = type.values() if isinstance(type, Mapping) else () if type is None else (type,)
+    if not all(isinstance(text, str) for text in (*by_type, "" if time is None else time)):
         raise QueryError("INVALID_OPTION", "type= is a column or a condition for each type, time= is a column")
     if isinstance(query, EventsQuery):
         return replace(query, type=type or query.type, time=time or query.time)
@@ -114,11 +120,7 @@ def events(query: Any, *, type: TypeArgument = None, time: str | None = None) ->
 
 def changed_options(options: EventOptions, changes: Mapping[str, Any], *, also: Sequence[str] = ()) -> EventOptions:
     """Options with some of them changed; INVALID_OPTION for others than these and `also`."""
-    known = EventOptions.__slots__
-    for name in changes:
-        if name not in known:
-            every = ", ".join((*also, *known))
-            raise QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=f"there are {every}")
+    known_names(changes, (*also, *EventOptions.__slots__))
     return replace(options, **changes)
 
 

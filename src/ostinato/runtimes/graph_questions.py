@@ -33,6 +33,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
@@ -82,6 +83,7 @@ class GraphQuestions:
     same arguments will do for either. A function may propose texts of path queries too.
     """
 
+    @only_our_errors()
     def __init__(
         self,
         graph: Graph,
@@ -99,6 +101,7 @@ class GraphQuestions:
         self.options: PathOptions = path_options(**options)
         self._walks: dict[tuple[PathExpression, ...], PathWalk] = {}
 
+    @only_our_errors()
     def ask(self, question: str, topic: str) -> Reply:
         """One question about a node of the graph."""
         queries = read_proposals(self._propose(question, topic))
@@ -121,6 +124,7 @@ class GraphQuestions:
             walk = self._walks[key] = PathWalk(self.graph, queries)
         return walk.asked_as(queries)
 
+    @only_our_errors()
     def run(self, questions: Any, *, question: str = "question", topic: str = "topic") -> Any:
         """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
         if questions.__class__.__module__.split(".")[0] == "pyspark":

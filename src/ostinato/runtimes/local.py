@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import MatchError, QueryError, speaking_of
 from ostinato.language.binding import bind
 from ostinato.language.event_fluent import EventBuilder
+from ostinato.options import a_text, shown, true_or_false
 from ostinato.planning.plan import MATCHED, MatchPlan, make_plan, slot_name
 from ostinato.planning.slicing import declined_by_threads, useless_for_threads
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
@@ -19,6 +22,7 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.arrow_tables import arrow_table
 from ostinato.runtimes.event_queries import EventsQuery, events
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
@@ -26,6 +30,7 @@ from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
 from ostinato.runtimes.workloads import Workload
 
 
+@only_our_errors()
 def match(
     query: Any,
     table: Any,
@@ -40,24 +45,27 @@ def match(
 
     `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
     `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
-    Table, a pandas DataFrame or record batches. Expressions may use the functions listed in docs/reference.md.
+    Table, a pandas or Polars DataFrame or record batches. Expressions may use the functions of docs/reference.md.
     `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
 
     With `workers` above 1, rows are cut into slices of `slice_rows` that so many threads match, also inside one
     partition; the result is the same. Without `slice_rows`, one thread matches where more would gain nothing.
     """
-    settings = t.Settings(ansi=ansi, timezone=timezone)
+    settings = local_settings(ansi, timezone)
+    limits, parallel = Limits(max_partial_matches), Parallel(workers, slice_rows)
     if isinstance(query, EventBuilder):
         query = events(query)
     if isinstance(query, EventsQuery):
         from ostinato.runtimes.local_events import match_events
 
+        if (limits, parallel) != (Limits(), Parallel()):
+            hint = "query.with_options(max_partial_matches=...); event queries aren't cut into slices"
+            raise QueryError("INVALID_OPTION", "an event query has options of its own", hint=hint)
         return match_events(query, table, settings)
     if isinstance(query, Workload):
         raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
     asked = as_local_query(query)
-    parallel = Parallel(workers, slice_rows)
-    found = match_table(asked.clause, table, settings=settings, limits=Limits(max_partial_matches), parallel=parallel)
+    found = match_table(asked.clause, table, settings=settings, limits=limits, parallel=parallel)
     return asked.select(found, settings)
 
 
@@ -78,52 +86,28 @@ def match_table(
 
 
 def as_table(data: Any, settings: t.Settings) -> pa.Table:
-    """The data as an Arrow table with the types that Spark has; names must be unique."""
-    if isinstance(data, pa.RecordBatch):
-        data = pa.Table.from_batches([data])
-    elif not isinstance(data, pa.Table):
-        if hasattr(data, "__dataframe__") or type(data).__module__.split(".")[0] == "pandas":
-            data = _from_pandas(data)
-        elif hasattr(data, "__arrow_c_stream__"):
-            data = pa.table(data)
-        elif isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
-            data = _from_batches(list(data))
-        else:
-            raise QueryError(
-                "NOT_A_TABLE",
-                f"expected a pyarrow Table, a pandas DataFrame or record batches, got {type(data).__name__}",
-                hint="Spark DataFrames go to ost.sql or df.transform(ost.match_recognize(...))",
-            )
-    columns = [_plain(column, settings) for column in data.columns]
-    return pa.Table.from_arrays(columns, names=data.column_names)
+    """The data as an Arrow table with the types that Spark has, each column in one piece."""
+    table = arrow_table(data, settings)
+    return pa.Table.from_arrays([one_array(column) for column in table.columns], names=table.column_names)
 
 
-def _from_pandas(data: Any) -> pa.Table:
+def columns_of(table: pa.Table) -> dict[str, pa.Array]:
+    """The columns by name; without names that stand twice, which no bound query uses."""
+    names = table.column_names
+    once = {name for name, count in Counter(names).items() if count == 1}
+    return {name: one_array(column) for name, column in zip(names, table.columns, strict=True) if name in once}
+
+
+def local_settings(ansi: bool, timezone: str) -> t.Settings:
+    """The session's rules, where there is no session: what `ansi=` and `timezone=` say, checked."""
+    true_or_false("ansi", ansi)
+    hint = "the name of a zone or an offset: 'UTC', 'Europe/Berlin', '+02:00'"
+    settings = t.Settings(ansi=ansi, timezone=a_text("timezone", timezone, hint=hint))
     try:
-        return pa.Table.from_pandas(data, preserve_index=False)
+        pc.local_timestamp(pa.scalar(0, settings.timestamp))
     except pa.ArrowException as error:
-        raise QueryError("NOT_A_TABLE", f"this DataFrame has no Arrow form: {error}") from None
-
-
-def _from_batches(batches: list[Any]) -> pa.Table:
-    if not batches or not all(isinstance(batch, pa.RecordBatch) for batch in batches):
-        raise QueryError("NOT_A_TABLE", "expected at least one pyarrow RecordBatch")
-    return pa.Table.from_batches(batches)
-
-
-def _plain(column: pa.ChunkedArray, settings: t.Settings) -> pa.Array:
-    """One array of a type that Spark knows."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    wanted = t.normalise(column.type, settings)
-    if wanted != column.type:
-        try:
-            column = column.cast(wanted)
-        except pa.ArrowInvalid as error:
-            raise QueryError(
-                "UNSUPPORTED_TYPE", f"a column of type {column.type} doesn't fit {wanted}: {error}"
-            ) from None
-    return one_array(column)
+        raise QueryError("INVALID_OPTION", f"timezone can't be {shown(timezone)}", hint=hint) from error
+    return settings
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
@@ -166,7 +150,7 @@ class LocalPlan:
 
     def run(self, table: pa.Table, parallel: Parallel) -> pa.Table:
         worker = Worker(self.typed)
-        columns = {name: one_array(table.column(name)) for name in table.column_names}
+        columns = columns_of(table)
         is_useless = parallel.slice_rows is None and useless_for_threads(self.plan) is not None
         if parallel.workers == 1 or is_useless or declined_by_threads(self.typed):
             return self.measured(worker.run(self.batch(columns, table.num_rows)))

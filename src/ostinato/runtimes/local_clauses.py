@@ -18,7 +18,7 @@ from ostinato.planning.typed_clauses import type_clauses
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Column, Expr
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.local import LocalPlan, one_array
+from ostinato.runtimes.local import LocalPlan, columns_of
 from ostinato.runtimes.local_query import LocalQuery
 from ostinato.runtimes.task.bounded_clauses import ClausesTask, ClausesWorker
 from ostinato.runtimes.task.worker import Batch
@@ -88,7 +88,7 @@ class LocalClauses:
 
     def _batch(self, table: pa.Table) -> Batch:
         """The rows with what is evaluated for each of them before matching."""
-        columns = {name: one_array(table.column(name)) for name in table.column_names}
+        columns = columns_of(table)
 
         def leaf(node: Expr) -> pa.Array | None:
             return columns.get(node.name) if isinstance(node, Column) else None

@@ -22,7 +22,7 @@ from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.types import Settings, normalise
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.query.expressions import ColumnRef, Expr
-from ostinato.runtimes.local import LocalPlan, one_array
+from ostinato.runtimes.local import LocalPlan, columns_of, one_array
 from ostinato.runtimes.task.correlation_results import output_fields
 from ostinato.runtimes.task.correlation_task import CorrelationTask, SideTask
 from ostinato.runtimes.task.worker import OutputRows
@@ -39,7 +39,7 @@ class _Columns:
 
     def rows(self, table: pa.Table) -> pa.Table:
         """The table as it arrives at the worker: with computed inputs, and row conditions packed into bits."""
-        columns = {name: one_array(table.column(name)) for name in table.column_names}
+        columns = columns_of(table)
         arriving: dict[str, pa.Array] = {}
         masks: list[Mask] = []
         for plan in self.plans:

@@ -19,7 +19,7 @@ from ostinato.runtimes.event_queries import (
     bound_queries,
     with_groups,
 )
-from ostinato.runtimes.local import as_table, one_array
+from ostinato.runtimes.local import as_table, columns_of
 from ostinato.runtimes.task.trend_columns import trend_columns
 from ostinato.runtimes.task.trends import Found, TrendOptions, TrendWorker
 from ostinato.runtimes.task.worker import Batch
@@ -61,7 +61,7 @@ class LocalEvents:
 
     def batch(self, table: pa.Table) -> Batch:
         """Rows with what is evaluated for each of them before anything is counted."""
-        columns = {name: one_array(table.column(name)) for name in table.column_names}
+        columns = columns_of(table)
         count, plan = table.num_rows, self.typed.plan
 
         def leaf(node: Expr) -> pa.Array | None:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ostinato.errors import QueryError, did_you_mean
+from ostinato.errors import QueryError
 from ostinato.language.path_query import path_query
+from ostinato.options import one_of, true_or_false, whole_number
 from ostinato.query.path_query import PathQuery
 from ostinato.sharing.bounds import read_bounds
 from ostinato.sharing.clock import Clock, RealClock
@@ -38,16 +39,14 @@ class PathOptions:
     similarity: Similarity | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("max_hops", 0), ("max_partial_paths", 1), ("limit", 1)):
-            value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= least):
-                raise QueryError("INVALID_OPTION", f"{name} is a whole number from {least} on, not {value!r}")
+        true_or_false("simple", self.simple)
+        whole_number("max_hops", self.max_hops, least=0)
+        for name in ("max_partial_paths", "limit"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name))
         if self.similarity is not None and not callable(self.similarity):
             raise QueryError("INVALID_OPTION", "similarity is a function of (relations of a path, query)")
-        if self.shedding not in SHEDDING:
-            hint = did_you_mean(self.shedding, SHEDDING) or f"there are {', '.join(SHEDDING)}"
-            raise QueryError("INVALID_OPTION", f"shedding can't be {self.shedding!r}", hint=hint)
+        one_of("shedding", self.shedding, SHEDDING)
 
     @property
     def most_partial_paths(self) -> int:

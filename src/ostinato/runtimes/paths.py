@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
@@ -99,6 +100,7 @@ def path_text(nodes: Sequence[str], relations: Sequence[str]) -> str:
     return " ".join(parts)
 
 
+@only_our_errors()
 def paths(
     graph: Any,
     queries: Any,
@@ -178,6 +180,7 @@ def _dataframe(
     )
 
 
+@only_our_errors()
 def graph(triples: Any, columns: tuple[str, str, str] = COLUMNS, node_types: Any = None) -> Graph:
     """A table of triples, and perhaps one of (node, type), as a graph to ask many times."""
     settings = Settings()

@@ -18,14 +18,17 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.language.intervals import parse_interval
+from ostinato.options import a_text, one_of, whole_number
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.results.summary_answer import KeptEvent, SummaryAnswer
 from ostinato.results.trend_numbers import NumberForm
+from ostinato.runtimes.arrow_tables import spark_dataframe
 from ostinato.runtimes.event_queries import Numbers
-from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
+from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.runtimes.task.summary_rows import SummaryColumns
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 _AGGREGATE = re.compile(r"\s*(count|sum|avg)\s*(?:\(\s*(.*?)\s*\)\s*)?", re.IGNORECASE | re.DOTALL)
 _MICROSECOND = timedelta(microseconds=1)
+MOST_SIZE = 10**8
+"""Events of a summary: their counters alone take 4 GB then."""
 
 
 class _Live:
@@ -61,6 +66,7 @@ class StreamSummary:
 
     # --- in process ---
 
+    @only_our_errors()
     def feed(self, table: Any) -> StreamSummary:
         """Takes the events of a pyarrow Table, a pandas DataFrame or record batches, in any order within one call. A
         key's events must not be older than what it was fed before. Returns the summary itself."""
@@ -72,19 +78,23 @@ class StreamSummary:
         self._live.summary.feed(arrow)
         return self
 
+    @only_our_errors()
     def ask(self, key: Any = None) -> SummaryAnswer:
         """The answer as of the last event of a key: a value, a tuple of them, or a dict by column. A key without events
         has an empty answer. Matches without an event of `keyed_types` belong to no key: `ask_shared`."""
         return self._asked(key).ask(key)
 
+    @only_our_errors()
     def ask_shared(self) -> SummaryAnswer:
         """With `keyed_types`, the answer over matches that have no event with a key."""
         return self._asked().ask_shared()
 
+    @only_our_errors()
     def ask_all(self) -> pa.Table:
         """One row for each key: its values, `asked_at`, `value`, `count`, `seen`, `kept`. The same as on Spark."""
         return self._asked().ask_all()
 
+    @only_our_errors()
     def exact(self, table: Any, key: Any = None) -> SummaryAnswer:
         """The answer over all events of a table, as if there was room for everything. Nothing is fed."""
         from ostinato.runtimes.local_summaries import LiveSummary, arrow_of
@@ -92,12 +102,14 @@ class StreamSummary:
         arrow = arrow_of(table)
         return LiveSummary.of_schema(self, arrow.schema).exact(arrow, key)
 
+    @only_our_errors()
     def to_bytes(self) -> bytes:
         """All that was fed, for `restore`."""
         from ostinato.runtimes.local_summaries import NEVER_FED
 
         return NEVER_FED if self._live.summary is None else self._live.summary.to_bytes()
 
+    @only_our_errors()
     def restore(self, data: bytes) -> StreamSummary:
         """Goes on from the bytes of an equal summary, in place of what was fed here. Returns the summary itself."""
         from ostinato.runtimes.local_summaries import LiveSummary
@@ -112,6 +124,7 @@ class StreamSummary:
 
     # --- Spark ---
 
+    @only_our_errors()
     def run(self, df: DataFrame, at: Any = None, *, trigger_events: str | None = None) -> DataFrame:
         """The answers as a DataFrame; nothing runs yet. One row for each key and evaluation time: the values of the
         key, `asked_at`, `value`, `count`, `seen`, `kept`.
@@ -120,6 +133,9 @@ class StreamSummary:
         their time, events of the same time included. A stream is asked at rows that fulfil the SQL condition
         `trigger_events`, or without it at the end of every micro-batch, for the keys it touched.
         """
+        spark_dataframe(df, hint="summary.feed(table).ask() answers tables in this process")
+        if trigger_events is not None:
+            a_text("trigger_events", trigger_events, hint="trigger_events=\"kind = 'ASK'\"")
         if df.isStreaming:
             from ostinato.runtimes.spark.summary_streaming import run_stream
 
@@ -139,6 +155,7 @@ class StreamSummary:
         return self.run(df)
 
 
+@only_our_errors()
 def summary(
     expression: str,
     *,
@@ -175,10 +192,13 @@ def summary(
     keys, ordered = _names("partition_by", partition_by), _names("order_by", order_by)
     _check(isinstance(expression, str), f"the expression is a text, not {expression!r}")
     _check(isinstance(type, str) and bool(ordered), "type= is a column, order_by= a column or several")
-    _check(
-        keyed_types is None or len(keyed_types) > 0, "keyed_types names no type: leave it out where all have the key"
-    )
-    _check_numbers(numbers, size=size, half_life=half_life, seed=seed, buckets=buckets)
+    carriers = None if keyed_types is None else frozenset(_names("keyed_types", keyed_types))
+    _check(carriers is None or bool(carriers), "keyed_types names no type: leave it out where all have the key")
+    whole_number("size", size, most=MOST_SIZE, code_below="SUMMARY_SIZE")
+    whole_number("half_life", half_life, code_below="SUMMARY_HALF_LIFE")
+    whole_number("seed", seed, least=0)
+    whole_number("buckets", buckets, most=MOST_BUCKETS)
+    one_of("numbers", numbers, get_args(Numbers))
     query = SummaryQuery(
         expression=expression,
         window_us=int(window.amount),
@@ -191,7 +211,7 @@ def summary(
         tick_us=every,
         unknown_types=_member("unknown_types", unknown_types, UnknownTypes),
         partition_by=keys,
-        keyed_types=None if keyed_types is None else frozenset(_names("keyed_types", keyed_types)),
+        keyed_types=carriers,
         half_life_events=half_life,
         seed=seed,
     )
@@ -278,13 +298,6 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _check_numbers(numbers: Any, **whole: Any) -> None:
-    for name, value in whole.items():
-        _check(_is_whole(value), f"{name} is a whole number, not {value!r}")
-    _check(whole["buckets"] > 0, "there is at least one bucket")
-    _check(numbers in get_args(Numbers), f"numbers is one of {', '.join(get_args(Numbers))}, not {numbers!r}")
 
 
 def _check(holds: bool, message: str) -> None:

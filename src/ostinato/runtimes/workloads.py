@@ -11,15 +11,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.language.event_binding import TypeArgument
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.lexer import tokenize
+from ostinato.options import a_text, shown
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.arrow_tables import is_spark_dataframe
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.event_queries import EventOptions, EventsQuery, changed_options, events
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
@@ -106,6 +109,7 @@ class Workload:
     request: BoundRequest
     """What it has to keep to."""
 
+    @only_our_errors()
     def __init__(
         self,
         queries: Sequence[Any] | Mapping[str, Any],
@@ -154,9 +158,10 @@ class Workload:
         named = zip(self.names, self.queries, strict=True)
         return {name: query for name, query in named if isinstance(query, LocalQuery)}
 
+    @only_our_errors()
     def run(self, data: Any) -> WorkloadResult[Any]:
         """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame."""
-        if data.__class__.__module__.split(".")[0] == "pyspark":
+        if is_spark_dataframe(data):
             from ostinato.runtimes.spark.workloads import workload_dataframes
 
             return workload_dataframes(self, data)
@@ -171,19 +176,23 @@ class Workload:
 _CLAUSE_WORDS = frozenset({"MATCH_RECOGNIZE", "PARTITION", "ORDER", "MEASURES", "SELECT", "WITH", "("})
 
 
-def _named(queries: Sequence[Any] | Mapping[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
+def _named(queries: Any, names: Any) -> dict[str, Any]:
     if isinstance(queries, str):
         raise QueryError("INVALID_OPTION", "a workload takes a list of queries", hint="ost.Workload([text, ...])")
     if isinstance(queries, Mapping):
         names, queries = list(queries), list(queries.values())
-    called = [f"q{i}" for i in range(1, len(queries) + 1)] if names is None else names
+    if not isinstance(queries, Iterable) or not (names is None or isinstance(names, Iterable)):
+        wrong = names if isinstance(queries, Iterable) else queries
+        raise QueryError("INVALID_OPTION", f"a workload takes lists of queries and of names, not {shown(wrong)}")
+    queries = list(queries)
+    called = [f"q{i}" for i in range(1, len(queries) + 1)] if names is None else list(names)
     if not queries or len(called) != len(queries) or len(set(called)) != len(called):
         raise QueryError(
             "INVALID_OPTION",
             f"{len(queries)} queries and {len(set(called))} different names",
             hint="a workload has at least one query, and each has a name of its own",
         )
-    return dict(zip(called, queries, strict=True))
+    return dict(zip((a_text("the name of a query", name) for name in called), queries, strict=True))
 
 
 def _read(

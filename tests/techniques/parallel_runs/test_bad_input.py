@@ -21,7 +21,7 @@ def error_of(clause: str, **settings: int) -> ost.OstinatoError:
 @pytest.mark.parametrize("workers", [0, -1])
 def test_no_workers(workers: int) -> None:
     error = error_of(BOUNDED, workers=workers)
-    assert (error.code, error.message) == ("NO_WORKERS", f"at least one worker is needed, not {workers}")
+    assert (error.code, error.message) == ("NO_WORKERS", f"workers is a whole number from 1 to 1,024, not {workers}")
 
 
 @pytest.mark.parametrize("slice_rows", [-1, 0, 1, 4])

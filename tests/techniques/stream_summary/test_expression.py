@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.errors import QueryError, Span
 from ostinato.techniques.stream_summary.automaton import compile_expression
-from ostinato.techniques.stream_summary.expression import Letter, parse
+from ostinato.techniques.stream_summary.expression import MAX_TYPES, Letter, parse
 
 
 def dump(expression: str, *declared: str) -> list[str]:
@@ -83,3 +83,10 @@ def test_repeats_of_repeats() -> None:
 def test_what_is_too_large(expression: str) -> None:
     with pytest.raises(QueryError, match="SUMMARY_EXPRESSION"):
         compile_expression(expression)
+
+
+def test_an_expression_of_too_many_types() -> None:
+    assert parse("a*" * MAX_TYPES)
+    with pytest.raises(QueryError, match="at most 1,000 types") as caught:
+        parse("a*" * (MAX_TYPES + 1))
+    assert caught.value.span == Span(2 * MAX_TYPES, 2 * MAX_TYPES + 1)

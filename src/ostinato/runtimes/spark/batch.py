@@ -13,7 +13,8 @@ from typing import Literal, get_args
 
 from pyspark.sql import DataFrame
 
-from ostinato.errors import OstinatoWarning, QueryError
+from ostinato.errors import OstinatoWarning
+from ostinato.options import one_of, whole_number
 from ostinato.planning.slicing import declined_by_tasks
 from ostinato.runtimes.spark.query import RAISES, SparkQuery
 from ostinato.runtimes.spark.size import estimated_bytes
@@ -38,13 +39,9 @@ class BatchOptions:
     skew: Skew = "hash"
 
     def __post_init__(self) -> None:
-        for name, value, known in (("sort", self.sort, SortBy), ("skew", self.skew, Skew)):
-            if value not in get_args(known):
-                raise QueryError(
-                    "INVALID_OPTION",
-                    f"{name} can't be {value!r}",
-                    hint=f"it is one of {', '.join(map(repr, get_args(known)))}",
-                )
+        one_of("sort", self.sort, get_args(SortBy))
+        whole_number("memory_budget", self.memory_budget)
+        one_of("skew", self.skew, get_args(Skew))
 
 
 def match_batch(query: SparkQuery, options: BatchOptions) -> DataFrame:

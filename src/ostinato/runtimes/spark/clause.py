@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.match_recognize import parse_clause
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.arrow_tables import spark_dataframe
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy, match_batch
 from ostinato.runtimes.spark.query import plan_query, session_settings
 from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, Late, StreamSettings
@@ -28,6 +30,7 @@ class Options:
     stream: StreamSettings = StreamSettings()
 
 
+@only_our_errors()
 def match_recognize(
     clause: str | PatternQuery,
     *,
@@ -53,7 +56,9 @@ def match_recognize(
         StreamSettings(late, eager, buckets, decision_time),
     )
 
+    @only_our_errors()
     def answer(df: DataFrame) -> DataFrame:
+        spark_dataframe(df, hint="ost.match(clause, table) answers it in this process")
         settings = session_settings(df)
         query = parse_clause(text, double_quoted_identifiers=settings.double_quoted_identifiers)
         return match_dataframe(query, df, options, settings)

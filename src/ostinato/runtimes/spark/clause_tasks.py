@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import OstinatoError
+from ostinato.entry import ours_or_raise
 from ostinato.runtimes.spark.event_tasks import QUERY, REPORT
 from ostinato.runtimes.spark.task import condition_places
 
@@ -76,5 +76,5 @@ class WholeKeysTask:
                 yield from self.output.rows(clause, one)
             for report in found.reports:
                 yield from self.output.report(report)
-        except OstinatoError as error:
-            yield failure(error, self.output.schema)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output.schema)

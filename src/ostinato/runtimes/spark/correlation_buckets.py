@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.errors import OstinatoError
+from ostinato.entry import ours_or_raise
 from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.correlation_packing import (
     ARCHIVE_ROWS,
@@ -79,8 +79,8 @@ class AdvanceBuckets:
             correlator = Correlator(self.task, self.options)
             for number, bucket in sorted(_gathered(batches).items()):
                 yield _records(number, self._advanced(correlator, number, bucket))
-        except OstinatoError as error:
-            yield failure(error, STEPPED)
+        except Exception as error:
+            yield failure(ours_or_raise(error), STEPPED)
 
     def _advanced(self, correlator: Correlator, number: int, bucket: _Bucket) -> list[dict[str, Any]]:
         rows = _table(bucket, LIVE_ROWS, self.live)

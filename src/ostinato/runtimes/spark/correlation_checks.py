@@ -12,10 +12,12 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError, Span
 from ostinato.language.correlation import CorrelationText
 from ostinato.language.lexer import tokenize
+from ostinato.options import one_of, true_or_false, whole_number
 from ostinato.runtimes.spark.correlation_archive import Source, read_source
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, Reads
 from ostinato.runtimes.spark.correlation_query import answer_of, check_archive_is_there
+from ostinato.runtimes.spark.stream_options import MOST_BUCKETS
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions
@@ -33,16 +35,15 @@ def check_options(
         refuse_option("the archive can't be a stream", "a path, a batch DataFrame, or a function that gives one")
     if write_archive and not isinstance(archive, str):
         refuse_option("write_archive needs a path to write to", "archive='...'")
-    if reads not in get_args(Reads):
-        refuse_option(f"reads can't be {reads!r}", f"it is one of {', '.join(map(repr, get_args(Reads)))}")
+    true_or_false("write_archive", write_archive)
+    whole_number("buckets", buckets, most=MOST_BUCKETS)
+    one_of("reads", reads, get_args(Reads))
     if reads == "worker" and not write_archive:
         refuse_option("workers read an archive only that the same query writes", "archive='...', write_archive=True")
     if archive is None and options.recent_rows is not None:
         refuse_option(
             "recent_rows drops rows, and there is no archive to read them from", "archive=..., or leave it out"
         )
-    if buckets < 1:
-        refuse_option(f"there is at least one bucket, not {buckets}", "leave it out, or take a multiple of the cores")
 
 
 def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writes_files: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import OstinatoError
+from ostinato.entry import ours_or_raise
 from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.correlation_columns import Arriving
 
@@ -38,8 +38,8 @@ class CorrelateKeys:
             live, archive = self.arriving.split(pa.Table.from_batches(rows))
             step = Correlator(self.task, self.options).advance(None, live, archive, 0, finished=True)
             yield from pair_batches(step.results, self.output)
-        except OstinatoError as error:
-            yield failure(error, self.output)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output)
 
 
 def pair_batches(results: pa.Table, output: pa.Schema) -> Batches:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ostinato.errors import OstinatoError
+from ostinato.entry import ours_or_raise
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.runtimes.bounded_options import BoundRequest
@@ -79,8 +79,8 @@ class EventsTask:
             batch = self.batch(batches)
             if batch is not None:
                 yield from answer(batch)
-        except OstinatoError as error:
-            yield failure(error, output)
+        except Exception as error:
+            yield failure(ours_or_raise(error), output)
 
     def rows(self, query: int, columns: Sequence[pa.Array]) -> Batches:
         """The rows of a query as they leave."""
@@ -168,5 +168,5 @@ class SumsTask:
                 parts = together([unpacked(record, len(kinds)) for record in found])
                 results = of_groups(parts, np.zeros(1, np.int64), kinds)
                 yield from self.task.rows(query, worker.shown(query, results))
-        except OstinatoError as error:
-            yield failure(error, self.task.output)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.task.output)

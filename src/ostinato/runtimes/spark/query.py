@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
@@ -15,6 +16,7 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.binding import bind
 from ostinato.language.render import quote, render_expression
+from ostinato.options import shown
 from ostinato.planning.plan import ERROR, MATCHED, PREFIX, MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates.types import Settings
@@ -33,6 +35,12 @@ one that isn't deterministic, hence the uuid.
 """
 _ROW = f"{PREFIX}row"
 """A column to ship where a query needs none: rows still have to be counted."""
+
+
+def check_spark(spark: Any) -> None:
+    """Raises INVALID_OPTION for anything but a session, classic or Connect."""
+    if not hasattr(spark, "readStream"):
+        raise QueryError("INVALID_OPTION", f"spark is a Spark session, not {shown(spark)}")
 
 
 def session_settings(df: DataFrame) -> Settings:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark import TaskContext
 
-from ostinato.errors import OstinatoError
+from ostinato.entry import ours_or_raise
 from ostinato.planning.plan import PREFIX, MatchPlan
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.expressions import MatchNumber
@@ -58,8 +58,8 @@ class SliceTask:
             yield from _results(outcome.rest, self.output, number + 1, None)
             for record in edge_records(outcome.edges):
                 yield _record(self.output, _STITCHING, None, record)
-        except OstinatoError as error:
-            yield failure(error, self.output)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class StitchTask:
                     continue
                 for number, before in stitched.numbers_before.items():
                     yield _record(self.output, number + 1, number, str(before).encode())
-        except OstinatoError as error:
-            yield failure(error, self.output)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output)
 
 
 @dataclass(frozen=True, slots=True)

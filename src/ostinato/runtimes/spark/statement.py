@@ -6,6 +6,7 @@ the text around them reaches Spark unchanged.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,24 +14,25 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.language.correlation import CorrelationText, find_correlations
 from ostinato.language.lexer import tokenize
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import Clause, CommonTable, Statement, read_statement
+from ostinato.options import a_text
 from ostinato.planning.typed import Limits
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
 from ostinato.runtimes.spark.clause import Options, match_dataframe
 from ostinato.runtimes.spark.correlation import pairs_of
 from ostinato.runtimes.spark.correlation_sql import Piece, correlation_pieces, written_alike
-from ostinato.runtimes.spark.query import refusal, session_settings
+from ostinato.runtimes.spark.query import check_spark, refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.statement_arguments import Args, check_tables, parameter_values
 from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, Late, StreamSettings
 
-Args = dict[str, Any] | list[Any] | None
-"""Values for `:name`, or for each `?` in turn."""
 
-
+@only_our_errors()
 def sql(
     query: str,
     *,
@@ -57,14 +59,20 @@ def sql(
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, `eager` streams are
     ordered by construction, keys are kept in `buckets`, and `decision_time` names a column to add.
     """
+    a_text("the query", query, code="NOT_A_QUERY")
+    check_tables(tables, _OPTIONS)
+    if spark is not None:
+        check_spark(spark)
     session = spark or _session_of(tables)
     options = Options(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew),
         StreamSettings(late, eager, buckets, decision_time),
     )
-    given = dict(args) if isinstance(args, Mapping) else None if args is None else list(args)
-    return _Answerer(session, tables, options).answer(query, given)
+    return _Answerer(session, tables, options).answer(query, parameter_values(args))
+
+
+_OPTIONS = tuple(name for name in inspect.signature(sql).parameters if name not in ("query", "tables"))
 
 
 def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
@@ -136,6 +144,14 @@ class _Answerer:
         if written.lower() in self.tables and not any(t.name.lower() == written.lower() for t in clause.tables):
             return self.tables[written.lower()]
         common = _needed(text, written, clause.tables)
+        if any(table.span.start <= clause.span.start < table.span.end for level in common for table in level):
+            raise QueryError(
+                "CORRELATED_INPUT",
+                "the input of MATCH_RECOGNIZE can't be the recursive table that it stands in",
+                text=text,
+                span=clause.input,
+                hint="match the rows of the whole recursive table: FROM table MATCH_RECOGNIZE ( ... )",
+            )
         spans = [*(table.span for level in common for table in level), clause.input]
         try:
             return self.answer(_on_its_own(text, written, common), _args_inside(args, text, spans))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import OstinatoError, carried
+from ostinato.entry import ours_or_raise
+from ostinato.errors import carried
 from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.stream_processor import OPEN_ROWS, WAITING, BucketTask
 
@@ -35,9 +36,9 @@ def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.
             columns = [column.combine_chunks() for column in table.columns]
             arrays = [*columns, pa.nulls(table.num_rows, pa.string())]
             yield from pa.Table.from_arrays(arrays, schema=schema).to_batches()
-    except OstinatoError as error:
+    except Exception as error:
         values = [pa.nulls(1, field.type) for field in output]
-        yield pa.RecordBatch.from_arrays([*values, pa.array([carried(error)])], schema=schema)
+        yield pa.RecordBatch.from_arrays([*values, pa.array([carried(ours_or_raise(error))])], schema=schema)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ostinato.errors import QueryError
+from ostinato.options import a_path
 from ostinato.predicates.types import Settings
-from ostinato.runtimes.spark.query import session_settings
+from ostinato.runtimes.spark.query import check_spark, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_buckets import HEADER
 from ostinato.runtimes.spark.stream_definition import Definition, read_definition
@@ -63,10 +65,19 @@ def _bucket() -> Column:
     return F.col(f"key.{BUCKET}").alias(BUCKET)
 
 
+def check_folder(spark: Any, checkpoint: Any) -> str:
+    """The folder that a public call names, as text; also checks that Spark's session comes first."""
+    check_spark(spark)
+    return a_path("checkpoint", checkpoint)
+
+
 def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None) -> Checkpoint:
     """Raises NO_STATE where there is nothing of ours, AMBIGUOUS_STATE where there is more than one."""
-    ours = _our_operators(spark, path)
-    if not ours:
+    ours, committed = _our_operators(spark, path), _last_batch(spark, path, "commits")
+    if committed is None and (ours or _is_checkpoint(spark, path)):
+        hint = "ask again after its first micro-batch"
+        raise QueryError("NO_STATE", f"the stream of {path} has committed no batch yet", hint=hint)
+    if not ours or committed is None:
         raise QueryError("NO_STATE", f"{path} isn't the checkpoint of one of Ostinato's streams")
     if operator is None:
         if len(ours) > 1:
@@ -79,9 +90,7 @@ def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None)
         operator = ours[0]
     elif operator not in ours:
         raise QueryError("NO_STATE", f"operator {operator} of {path} isn't one of Ostinato's: {ours}")
-    begun, committed = _last_batch(spark, path, "offsets"), _last_batch(spark, path, "commits")
-    if committed is None:
-        raise QueryError("NO_STATE", f"the stream of {path} has committed no batch yet")
+    begun = _last_batch(spark, path, "offsets")
     return Checkpoint(spark, path, operator, committed, is_settled=begun == committed)
 
 
@@ -119,6 +128,19 @@ def _is_ours(properties: str) -> bool:
 
 def _last_batch(spark: SparkSession, path: str, log: str) -> int | None:
     """The highest batch of one of the checkpoint's logs, whose files have the batches' numbers as names."""
-    files = spark.read.format("binaryFile").load(f"{path.rstrip('/')}/{log}").select("path")
-    names = (row[0].rpartition("/")[2] for row in files.collect())
-    return max((int(name) for name in names if name.isdigit()), default=None)
+    return max((int(name) for name in _files(spark, path, log) if name.isdigit()), default=None)
+
+
+def _is_checkpoint(spark: SparkSession, path: str) -> bool:
+    """Whether Spark began a stream here: that writes the file `metadata` before anything else."""
+    return bool(_files(spark, path, "metadata"))
+
+
+def _files(spark: SparkSession, path: str, of: str) -> list[str]:
+    """The names of the files in a folder of the checkpoint, or of the one file; none where there is no such thing."""
+    with without_error_log():
+        try:
+            rows = spark.read.format("binaryFile").load(f"{path.rstrip('/')}/{of}").select("path").collect()
+        except AnalysisException:  # Spark's word for a path that doesn't exist
+            return []
+    return [row[0].rpartition("/")[2] for row in rows]

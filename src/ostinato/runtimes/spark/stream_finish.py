@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.clause_stream_finish import finished_clauses
@@ -15,20 +18,22 @@ from ostinato.runtimes.spark.event_finish import finished_events
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
-from ostinato.runtimes.spark.stream_checkpoint import check_session, open_checkpoint
+from ostinato.runtimes.spark.stream_checkpoint import check_folder, check_session, open_checkpoint
 from ostinato.runtimes.spark.stream_definition import StreamDefinition
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_task import stream_task
 from ostinato.runtimes.spark.workers import Checked
 
 
-def finish(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
+@only_our_errors()
+def finish(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
     """The rows that a stopped stream would still give if its input had ended. Nothing in the checkpoint changes.
 
     They are the rows of the clause, of the workload, the summary or the correlation: what the streaming query did with
     those has to be done to these as well. Where a query has several such operators, `operator` says which one
     is meant. Of a correlation with an archive that is no path, `ost.correlate(...).finish(checkpoint)` knows the rest.
     """
+    checkpoint = check_folder(spark, checkpoint)
     if operator is None and CorrelationCheckpoint(spark, checkpoint).last() is not None:
         return finish_correlation(spark, checkpoint)
     opened = open_checkpoint(spark, checkpoint, operator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +17,13 @@ from pyspark.sql.streaming.listener import (
     QueryStartedEvent,
     QueryTerminatedEvent,
     StreamingQueryListener,
+    StreamingQueryProgress,
 )
+from pyspark.sql.streaming.query import StreamingQuery
 
+from ostinato.entry import only_our_errors
+from ostinato.options import a_path
+from ostinato.runtimes.spark.query import check_spark
 from ostinato.runtimes.spark.stream_processor import COUNTS
 
 OBSERVED = "ostinato"
@@ -62,9 +67,13 @@ class QueryMetrics:
     of_phase: dict[str, float] = field(default_factory=dict)
     of_query: dict[str, float] = field(default_factory=lambda: {"batches_total": 0})
     moved_at: datetime | None = None
+    last_batch: int = -1
 
     def take(self, progress: Mapping[str, Any]) -> None:
-        """One batch that Spark reports."""
+        """One batch that Spark reports; a batch that was taken before counts once."""
+        if progress["batchId"] <= self.last_batch:
+            return
+        self.last_batch = progress["batchId"]
         self.of_query["batches_total"] += 1
         self.of_phase = {phase: ms / 1000 for phase, ms in progress["durationMs"].items()}
         for observed, row in progress["observedMetrics"].items():
@@ -118,10 +127,18 @@ class StreamMetrics(StreamingQueryListener):
         self._write()
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        progress = event.progress
+        self._take([event.progress])
+
+    def catch_up(self, query: StreamingQuery) -> None:
+        """Takes the latest batches of a query from the query itself. Spark tells its listeners of a batch some time
+        after it ended, and of the last batches perhaps never once a listener is removed."""
+        self._take(query.recentProgress)
+
+    def _take(self, batches: Sequence[StreamingQueryProgress]) -> None:
         with self._lock:
-            known = self.queries.setdefault(str(progress.id), QueryMetrics(progress.name or str(progress.id)))
-            known.take(progress)
+            for batch in batches:
+                known = self.queries.setdefault(str(batch.id), QueryMetrics(batch.name or str(batch.id)))
+                known.take(batch)
         self._write()
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
@@ -152,9 +169,11 @@ class StreamMetrics(StreamingQueryListener):
             whole.replace(self._path)  # in one step: a reader never sees half a file
 
 
+@only_our_errors()
 def stream_metrics(spark: SparkSession, path: str | os.PathLike[str] | None = None) -> StreamMetrics:
     """Starts to follow the session's streaming queries; `spark.streams.removeListener(...)` ends it."""
-    metrics = StreamMetrics(path)
+    check_spark(spark)
+    metrics = StreamMetrics(None if path is None else a_path("path", path))
     spark.streams.addListener(metrics)
     return metrics
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from ostinato.errors import QueryError
+from ostinato.options import a_text, one_of, true_or_false, whole_number
 
 Late = Literal["drop", "show"]
 DEFAULT_BUCKETS = 64
 """A constant, not a multiple of the session's partitions: state must be found again after a restart elsewhere."""
+MOST_BUCKETS = 2**31 - 1
+"""Spark numbers them as INT."""
 LATE_COLUMN = "late"
 """The output column that marks late rows where they are shown."""
 
@@ -28,10 +30,11 @@ class StreamSettings:
     """The name of an output column to add: when a row could be known, for operators that follow."""
 
     def __post_init__(self) -> None:
-        if self.late not in ("drop", "show"):
-            raise QueryError("INVALID_OPTION", f"late={self.late!r} isn't known", hint='late is "drop" or "show"')
-        if self.buckets < 1:
-            raise QueryError("INVALID_OPTION", f"there is at least one bucket, not {self.buckets}")
+        one_of("late", self.late, get_args(Late))
+        true_or_false("eager", self.eager)
+        whole_number("buckets", self.buckets, most=MOST_BUCKETS)
+        if self.decision_time is not None:
+            a_text("decision_time", self.decision_time, hint="the name of a column to add")
 
     @property
     def is_default(self) -> bool:

@@ -18,7 +18,8 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from ostinato.errors import OstinatoError, carried
+from ostinato.entry import ours_or_raise
+from ostinato.errors import carried
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.runtimes.spark.stream_packing import pack_results, unpack_table
 from ostinato.runtimes.spark.workers import Rebuilt, Reduced, after_check
@@ -133,8 +134,8 @@ class BucketProcessor(StatefulProcessor):
             before = self._load()
             step = self._step(before.state, arrived, self._watermark_us(now))
             rows = self.task.rows(step.results)
-        except OstinatoError as error:  # as a row: an exception would arrive inside a Python traceback
-            yield _emitted(error=carried(error))
+        except Exception as error:  # as a row: an exception would arrive inside a Python traceback
+            yield _emitted(error=carried(ours_or_raise(error)))
             return
         after = self._store(before, step)
         counts = step.counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,13 +11,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
-from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint
+from ostinato.runtimes.spark.stream_checkpoint import check_folder, open_checkpoint
 from ostinato.runtimes.spark.stream_definition import Definition, StreamDefinition
 from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
 from ostinato.runtimes.spark.workers import Checked
@@ -25,13 +27,15 @@ if TYPE_CHECKING:
     from ostinato.runtimes.task.stream_state import BucketState
 
 
-def state(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
+@only_our_errors()
+def state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
     """Partition keys, `waiting_since` (the time of the first row), `rows` so far, and the variables that may come
     `next`, as of the last committed batch.
 
     Conditions over the run so far are taken as fulfilled, so `next` may name more than can really follow. Rows that
     still wait for the watermark aren't counted. Where a query has several clauses, `operator` says which is meant.
     """
+    checkpoint = check_folder(spark, checkpoint)
     opened = open_checkpoint(spark, checkpoint, operator)
     definition = opened.definition()
     if not isinstance(definition, StreamDefinition):

@@ -21,7 +21,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.errors import OstinatoError, QueryError
+from ostinato.entry import ours_or_raise
+from ostinato.errors import QueryError
 from ostinato.language.render import quote
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.predicates import types as t
@@ -190,8 +191,8 @@ class SummaryTask:
             for found in SummaryBatch(self.layout, self.moments).answers(arrays):
                 columns = {names[name]: array for name, array in found.items()}
                 yield from batches_of(OutputRows(len(found[ASKED_AT]), columns), self.output)
-        except OstinatoError as error:
-            yield failure(error, self.output)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output)
 
 
 __all__ = ["SummaryTask", "answer_fields", "hashed_key", "named_answers", "run_batch", "spark_input", "stored_schema"]

@@ -5,6 +5,7 @@ Spark's state reader opens the state of every partition, but hands out only the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,13 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.entry import only_our_errors
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.planning.plan import ERROR
 from ostinato.results.summary_answer import SummaryAnswer
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_buckets import rows_or_error
-from ostinato.runtimes.spark.stream_checkpoint import Checkpoint, check_session, open_checkpoint
+from ostinato.runtimes.spark.stream_checkpoint import Checkpoint, check_folder, check_session, open_checkpoint
 from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.runtimes.spark.streaming import bucket_of
 from ostinato.runtimes.spark.summaries import answer_fields, hashed_key, named_answers, stored_schema
@@ -35,19 +37,25 @@ ATTEMPTS = 5
 Read = TypeVar("Read")
 
 
-def ask(spark: SparkSession, checkpoint: str, key: Any = None, *, operator: int | None = None) -> SummaryAnswer:
+@only_our_errors()
+def ask(
+    spark: SparkSession, checkpoint: str | os.PathLike[str], key: Any = None, *, operator: int | None = None
+) -> SummaryAnswer:
     """The answer of one key, as of the last committed micro-batch; the stream may run or not.
 
     `key` is a value, a tuple of them, or a dict by column; None where there are no keys. A key that the stream hasn't
     met has an empty answer. Where a query has several operators of Ostinato's, `operator` says which is meant.
     """
-    return retried(lambda: _ask(spark, checkpoint, key, operator), checkpoint)
+    folder = check_folder(spark, checkpoint)
+    return retried(lambda: _ask(spark, folder, key, operator), folder)
 
 
-def ask_all(spark: SparkSession, checkpoint: str, *, operator: int | None = None) -> DataFrame:
+@only_our_errors()
+def ask_all(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
     """The answers of all keys, as of the micro-batch that is the last committed one now: the rows that the stream would
     give for them. Read them before the stream has cleaned up that micro-batch's state."""
-    opened, definition = retried(lambda: _opened(spark, checkpoint, operator), checkpoint)
+    folder = check_folder(spark, checkpoint)
+    opened, definition = retried(lambda: _opened(spark, folder, operator), folder)
     check_session(spark, definition.settings)
     fields = answer_fields(definition.layout(), definition.empty(spark))
     schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from ostinato.entry import ours_or_raise
 from ostinato.errors import MatchError, OstinatoError, carried
 from ostinato.events.ordering import group_numbers
 from ostinato.matching.symbols import Mask
@@ -40,8 +41,8 @@ def match_batches(
         named = (batch.rename_columns(list(names)) for batch in batches)
         for table in _steps(named, keys, sorted_by_key, rows_per_step):
             yield from batches_of(worker.run(batch_of(table, conditions)), output)
-    except OstinatoError as error:
-        yield failure(error, output)
+    except Exception as error:
+        yield failure(ours_or_raise(error), output)
 
 
 def _steps(

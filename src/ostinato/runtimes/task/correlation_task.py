@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.language.render import render_clause
 from ostinato.matching.engine import Task
 from ostinato.matching.growths import ProbeMode
+from ostinato.options import one_of, true_or_false, whole_number
 from ostinato.planning.correlation_plan import Clock
 from ostinato.planning.plan import slot_name
 from ostinato.planning.slicing import margins_of
@@ -160,6 +161,14 @@ class CorrelationOptions:
     """Whether results wait until no earlier one of their key can come."""
     step_rows: int = 1 << 18
     """Many rows that come at once are matched in steps of about so many."""
+
+    def __post_init__(self) -> None:
+        one_of("strategy", self.strategy, get_args(StrategyChoice))
+        true_or_false("cache", self.cache)
+        if self.recent_rows is not None:
+            whole_number("recent_rows", self.recent_rows)
+        true_or_false("ordered", self.ordered)
+        whole_number("step_rows", self.step_rows)
 
 
 AS_IT_FITS = CorrelationOptions()

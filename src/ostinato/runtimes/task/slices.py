@@ -10,14 +10,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import QueryError
 from ostinato.matching.engine import Searched
+from ostinato.options import whole_number
 from ostinato.planning.slicing import Slicing, slicing_of
 from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
 from ostinato.techniques.parallel_runs.in_process import SlicedSearch, may_be_in_vain
 from ostinato.techniques.parallel_runs.slices import Slice, View, cut, good_slices
 
 Columns = dict[str, pa.Array]
+MOST_WORKERS = 1024
+"""Threads of one process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,9 @@ class Parallel:
     slice_rows: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("workers", self.workers), ("slice_rows", self.slice_rows)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-                raise QueryError("INVALID_OPTION", f"{name} is a whole number, not {value!r}")
-        if self.workers < 1:
-            raise QueryError("NO_WORKERS", f"at least one worker is needed, not {self.workers}")
+        whole_number("workers", self.workers, most=MOST_WORKERS, code_below="NO_WORKERS")
+        if self.slice_rows is not None:
+            whole_number("slice_rows", self.slice_rows, code_below="SLICE_TOO_SMALL")
 
 
 def run_in_slices(

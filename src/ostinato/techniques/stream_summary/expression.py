@@ -36,6 +36,8 @@ class Repeat:
 Tree = Letter | Sequence | Choice | Repeat
 
 MAX_DEPTH = 50
+MAX_TYPES = 1_000
+"""Types that an expression may write; building its automaton takes time by the square of them."""
 _REPEATS = {"*": (False, True), "+": (True, True), "?": (False, False)}
 
 
@@ -47,7 +49,11 @@ def parse(text: str, declared: frozenset[str] = frozenset()) -> Tree:
     >>> parse("order item+", frozenset({"order", "item"})).parts[0]
     Letter(type='order')
     """
-    parser = _Parser(text, _tokens(text, declared))
+    tokens = _tokens(text, declared)
+    written = [token for token in tokens if token.is_type]
+    if len(written) > MAX_TYPES:
+        raise _error(text, written[MAX_TYPES], f"an expression has at most {MAX_TYPES:,} types")
+    parser = _Parser(text, tokens)
     tree = parser.choice()
     if (left := parser.peek()) is not None:
         raise _error(

@@ -1,0 +1,96 @@
+"""The net under every public call: errors of Arrow, numba and Python's own limits become errors of ours.
+
+Each public entry has one line, `@only_our_errors()`. The original exception stays as `__cause__`. Python's own
+programming errors (KeyError, AttributeError, ...) pass through: they are defects, or come from a caller's own function.
+"""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from types import TracebackType
+
+from ostinato.errors import MatchError, OstinatoError, QueryError
+
+_REPORT = "this is a defect of ostinato: please report it with the query and the types of the columns"
+
+
+class only_our_errors(ContextDecorator):
+    """As a decorator or in a `with` statement: foreign errors leave it as errors of ours.
+
+    >>> with only_our_errors():
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    ...
+    ostinato.errors.MatchError: OUT_OF_MEMORY: there isn't enough memory for this
+    hint: take fewer rows or columns at a time, bound the query with WITHIN or LIMIT, or use Spark
+    """
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        ours = None if error is None else error_of_ours(error)
+        if ours is not None:
+            raise ours from error
+
+
+def ours_or_raise(error: Exception) -> OstinatoError:
+    """For tasks of Spark, which carry errors in rows: the error in our words. Raises a programming error as it is."""
+    if isinstance(error, OstinatoError):
+        return error
+    ours = error_of_ours(error)
+    if ours is None:
+        raise error
+    return ours
+
+
+def error_of_ours(error: BaseException) -> OstinatoError | None:
+    """The error that says the same in our words; None for one that is ours already, and for programming errors."""
+    if isinstance(error, OstinatoError):
+        return None
+    if isinstance(error, RecursionError):
+        return QueryError("TOO_DEEP", "the query nests too deeply", hint="write it with fewer levels of parentheses")
+    if isinstance(error, UnicodeError):
+        return _not_utf8(error)
+    if _raised_by(error, "numba"):
+        return MatchError("INTERNAL_ERROR", f"a kernel can't take these values: {_first_line(error)}", hint=_REPORT)
+    if _raised_by(error, "pyarrow"):
+        return _of_arrow(error)
+    if isinstance(error, MemoryError):
+        return MatchError("OUT_OF_MEMORY", "there isn't enough memory for this", hint=_LESS)
+    return None
+
+
+_LESS = "take fewer rows or columns at a time, bound the query with WITHIN or LIMIT, or use Spark"
+
+
+def _not_utf8(error: UnicodeError) -> OstinatoError:
+    if isinstance(error, UnicodeEncodeError):
+        message = f"a text or a name holds a lone surrogate, {error.object[error.start]!r}, which UTF-8 can't write"
+        return QueryError("TEXT_NOT_UNICODE", message, hint="surrogates come in pairs; was a file read as UTF-16?")
+    hint = "cast the column to binary, or decode it with the encoding that it was written in"
+    return MatchError("TEXT_NOT_UNICODE", f"a text column holds bytes that aren't UTF-8: {error}", hint=hint)
+
+
+def _of_arrow(error: BaseException) -> OstinatoError:
+    message = _first_line(error)
+    if isinstance(error, MemoryError):
+        return MatchError("OUT_OF_MEMORY", f"there isn't enough memory for this: {message}", hint=_LESS)
+    if type(error).__name__ == "ArrowCapacityError":
+        hint = "leave large columns out of the query, or give it fewer rows at a time"
+        return MatchError("TASK_TOO_LARGE", f"a column holds more than Arrow can: {message}", hint=hint)
+    if "utf8" in message.lower() or "utf-8" in message.lower():
+        return MatchError("TEXT_NOT_UNICODE", f"a text column holds bytes that aren't UTF-8: {message}")
+    return MatchError("INTERNAL_ERROR", f"Arrow can't work with these values: {message}", hint=_REPORT)
+
+
+def _raised_by(error: BaseException, package: str) -> bool:
+    """Whether the error is a kind of this package's own. Asks by name: the package may not be loaded."""
+    return any(kind.__module__.split(".")[0] == package for kind in type(error).__mro__)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,86 @@
+"""The values that callers pass as options -> checked: type and range, in one wording, before anything runs.
+
+Each check gives the value back, or raises INVALID_OPTION (or the code that the option has of its own).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from ostinato.errors import QueryError, did_you_mean
+
+T = TypeVar("T")
+_MOST_SHOWN = 60
+"""Characters of a refused value that a message shows."""
+
+
+def whole_number(
+    name: str, value: Any, *, least: int = 1, most: int | None = None, code_below: str = "INVALID_OPTION"
+) -> int:
+    """A whole number in a range, both ends included. `code_below` is the code for a number that is too small.
+
+    >>> whole_number("buckets", 0)
+    Traceback (most recent call last):
+    ...
+    ostinato.errors.QueryError: INVALID_OPTION: buckets is a whole number from 1 on, not 0
+    """
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if is_whole and value >= least and (most is None or value <= most):
+        return int(value)
+    until = "on" if most is None else f"to {most:,}"
+    code = code_below if is_whole and value < least else "INVALID_OPTION"
+    raise QueryError(code, f"{name} is a whole number from {least} {until}, not {shown(value)}")
+
+
+def true_or_false(name: str, value: Any) -> bool:
+    """A bool; texts such as "no" are refused, because every text is true."""
+    if isinstance(value, bool):
+        return value
+    raise QueryError("INVALID_OPTION", f"{name} is True or False, not {shown(value)}")
+
+
+def one_of(name: str, value: T, known: Iterable[T]) -> T:
+    """One of a few texts."""
+    choices = tuple(known)
+    if isinstance(value, str) and value in choices:
+        return value
+    near = did_you_mean(value, map(str, choices)) if isinstance(value, str) else None
+    hint = near or f"it is one of {', '.join(map(repr, choices))}"
+    raise QueryError("INVALID_OPTION", f"{name} can't be {shown(value)}", hint=hint)
+
+
+def a_text(name: str, value: Any, *, hint: str | None = None, code: str = "INVALID_OPTION") -> str:
+    """A text that isn't empty."""
+    if isinstance(value, str) and value:
+        return value
+    raise QueryError(code, f"{name} is a text, not {shown(value)}", hint=hint)
+
+
+def a_path(name: str, value: Any) -> str:
+    """A path or an address of a folder, as text."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    return a_text(name, value, hint="the path of a folder")
+
+
+def known_names(given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuses keywords that aren't options."""
+    options = tuple(known)
+    for name in given:
+        if name not in options:
+            hint = did_you_mean(name, options) or f"there are {', '.join(options)}"
+            raise QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=hint)
+
+
+def shown(value: Any) -> str:
+    """A refused value as a message shows it: in one line, and not too long.
+
+    >>> shown("no"), shown(10**5000), shown([7] * 50)
+    ("'no'", 'a number of more than 100 digits', '[7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,...')
+    """
+    if isinstance(value, int) and abs(value) >= 10**100:  # Python refuses to write very long numbers
+        return "a number of more than 100 digits"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."

@@ -1,0 +1,184 @@
+"""Every option of every public call is checked for type and range, in one wording, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato import testing
+
+TABLE = pa.table({"id": [1, 2, 3], "k": ["a", "a", "b"], "x": [1.0, 2.0, 3.0]})
+CLAUSE = "PARTITION BY k ORDER BY id MEASURES count(*) AS n PATTERN (A+) DEFINE A AS x > 0"
+EVENTS = "PATTERN SEQ(a, b+) RETURN COUNT(*)"
+HUGE = 10**30
+
+
+def match(**options: Any) -> Any:
+    return ost.match(CLAUSE, TABLE, **options)
+
+
+def event_query(**options: Any) -> Any:
+    return ost.events(EVENTS).with_options(**options)
+
+
+def workload(**options: Any) -> Any:
+    return ost.Workload([CLAUSE], **options)
+
+
+def summary(**options: Any) -> Any:
+    return ost.summary("a b", **{"type": "k", "order_by": "id", "within": 10, "size": 4, **options})
+
+
+def correlate(**options: Any) -> Any:
+    return ost.correlate("SELECT", live=TABLE, **options)
+
+
+def paths(**options: Any) -> Any:
+    graph = pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"]})
+    return ost.paths(graph, "r", start="a", **options)
+
+
+def stream(**options: Any) -> Any:
+    return testing.StreamTester(
+        CLAUSE.replace("id", "at"), {"k": "string", "at": "timestamp", "x": "double"}, **options
+    )
+
+
+def builder(method: str) -> Callable[..., Any]:
+    def call(**options: Any) -> Any:
+        return getattr(ost.pattern("A"), method)(*options.values())
+
+    return call
+
+
+REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    *(
+        (call, {"max_partial_matches": value}, "")
+        for call in (match, workload, correlate, stream)
+        for value in (HUGE, -1)
+    ),
+    (event_query, {"max_partial_matches": HUGE}, ""),
+    (match, {"max_partial_matches": True}, ""),
+    (match, {"workers": 0}, "NO_WORKERS"),
+    (match, {"workers": "2"}, ""),
+    (match, {"workers": HUGE}, ""),
+    (match, {"slice_rows": 0}, "SLICE_TOO_SMALL"),
+    (match, {"slice_rows": 2.5}, ""),
+    (match, {"ansi": "no"}, ""),
+    (match, {"timezone": "Mars/Phobos"}, ""),
+    (match, {"timezone": 2}, ""),
+    (correlate, {"timezone": "Nowhere"}, ""),
+    (correlate, {"cache": "no"}, ""),
+    (correlate, {"ordered": 1}, ""),
+    (correlate, {"strategy": "eagre"}, ""),
+    (correlate, {"recent_rows": 0}, ""),
+    (correlate, {"step_rows": "many"}, ""),
+    (event_query, {"numbers": "log"}, ""),
+    (event_query, {"approximate": "yes"}, ""),
+    (event_query, {"buckets": 2**40}, ""),
+    (event_query, {"number": "text"}, ""),
+    (workload, {"names": 5}, ""),
+    (workload, {"shedding": "sharpe"}, ""),
+    (workload, {"latency": "5 ms"}, ""),
+    (summary, {"size": 10**9}, ""),
+    (summary, {"size": 0}, "SUMMARY_SIZE"),
+    (summary, {"size": "4"}, ""),
+    (summary, {"half_life": 0}, "SUMMARY_HALF_LIFE"),
+    (summary, {"seed": -1}, ""),
+    (summary, {"buckets": 0}, ""),
+    (summary, {"numbers": "words"}, ""),
+    (summary, {"keyed_types": 5}, ""),
+    (summary, {"keyed_types": ()}, ""),
+    (paths, {"simple": "yes"}, ""),
+    (paths, {"max_hops": -1}, ""),
+    (paths, {"limit": 0}, ""),
+    (paths, {"shedding": "selective"}, ""),
+    (stream, {"timezone": "Nowhere"}, ""),
+    (stream, {"late": "shwo"}, ""),
+    (stream, {"eager": "yes"}, ""),
+    (stream, {"decision_time": 5}, ""),
+    (builder("max_length"), {"rows": 0}, "INVALID_MAXLENGTH"),
+    (builder("max_length"), {"rows": "x"}, ""),
+    (builder("within"), {"length": 5}, "INVALID_WITHIN"),
+    (builder("partition_by"), {"column": 5}, ""),
+    (builder("order_by"), {"key": None}, ""),
+    (builder("skip_to_first"), {"variable": 5}, ""),
+]
+
+
+@pytest.mark.parametrize(("call", "options", "code"), REFUSED, ids=lambda value: str(value)[:40])
+def test_refused(call: Callable[..., Any], options: dict[str, Any], code: str) -> None:
+    with pytest.raises(ost.QueryError) as caught:
+        call(**options)
+    assert caught.value.code == (code or "INVALID_OPTION")
+    (name,) = options
+    known = name in ("rows", "length", "column", "key", "variable")  # the names of this test, not of an option
+    assert known or name in caught.value.message
+
+
+def test_a_misspelt_option_names_the_right_one() -> None:
+    with pytest.raises(ost.QueryError, match="did you mean 'numbers'"):
+        event_query(number="text")
+    with pytest.raises(ost.QueryError, match="did you mean 'eager'"):
+        correlate(strategy="eagre")
+
+
+def test_the_largest_and_smallest_that_will_do() -> None:
+    assert match(max_partial_matches=10**15, workers=1, timezone="Europe/Berlin") == match(
+        timezone="+02:00", ansi=False
+    )
+    assert summary(size=1, half_life=1, seed=0, keyed_types=None).query.size == 1
+    assert ost.pattern("A").max_length(1).within(timedelta(seconds=1)).clause.max_length == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ost.pattern(5),
+        lambda: ost.pattern("A").define(A=5),
+        lambda: ost.pattern("A").measures(x=None),
+        lambda: ost.pattern("A").subset(U=5),
+        lambda: ost.seq(5),
+        lambda: ost.events(EVENTS, type={"a": 5}),
+        lambda: ost.events(EVENTS, type="k", time="id").to_sql(5, "t"),
+        lambda: ost.Workload(None),
+        lambda: ost.Workload(query for query in (5,)),
+        lambda: ost.match(None, TABLE),
+        lambda: ost.explain(CLAUSE, 5),
+        lambda: ost.correlate(5, live=TABLE),
+    ],
+)
+def test_things_that_are_no_query_or_no_table(call: Callable[[], Any]) -> None:
+    with pytest.raises(ost.QueryError) as caught:
+        call()
+    assert caught.value.code in ("NOT_A_QUERY", "NOT_A_TABLE", "INVALID_OPTION", "INVALID_ARGUMENTS")
+
+
+def test_an_event_query_has_options_of_its_own() -> None:
+    query = ost.events(EVENTS, type="k", time="id")
+    with pytest.raises(ost.QueryError, match="with_options"):
+        ost.match(query, TABLE, max_partial_matches=5)
+    with pytest.raises(ost.QueryError, match="slices"):
+        ost.match(query, TABLE, workers=2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ost.correlate("SELECT", live=TABLE).finish("folder"),
+        lambda: ost.correlate("SELECT", live=TABLE).start(output="folder", checkpoint="other"),
+        lambda: summary().run(TABLE),
+        lambda: ost.events(EVENTS, type="k", time="id")(TABLE),
+        lambda: ost.match_recognize(CLAUSE)(TABLE),
+    ],
+)
+def test_calls_for_spark_say_where_tables_go(call: Callable[[], Any]) -> None:
+    with pytest.raises(ost.QueryError, match="expected a Spark DataFrame, got Table") as caught:
+        call()
+    assert caught.value.code == "NOT_A_TABLE"
+    assert caught.value.hint
