@@ -35,9 +35,11 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
+from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.local import as_table
 from ostinato.runtimes.path_options import PathOptions, path_options, read_path_queries
 from ostinato.runtimes.paths import PathsResult, walk_paths
+from ostinato.sharing.bounds import Duration
 from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers
 from ostinato.techniques.path_queries.found_table import SCHEMA
 from ostinato.techniques.path_queries.graph import Graph
@@ -86,13 +88,16 @@ class GraphQuestions:
         self.options: PathOptions = path_options(**options)
         self._walks: dict[tuple[PathExpression, ...], PathWalk] = {}
 
-    def ask(self, question: str, topic: str) -> Reply:
-        """One question about a node of the graph."""
+    def ask(self, question: str, topic: str, *, deadline: Duration | None = None) -> Reply:
+        """One question about a node of the graph. With a `deadline` ("10 seconds") proposer and answerer run in another
+        thread."""
+        if deadline is not None:
+            return interruptible(lambda: self.ask(question, topic), deadline)
         proposed = list(self.proposer.propose(question, topic))
         if not proposed:
             return Reply(question, topic, (), None, ())
         queries = read_path_queries(proposed)
-        found = walk_paths(self._walk(queries), (topic,), self.options)
+        found = interruptible(lambda: walk_paths(self._walk(queries), (topic,), self.options))
         answers = self.answerer.answer(question, topic, found.table)
         return Reply(question, topic, queries, found, tuple(answers))
 
@@ -109,14 +114,19 @@ class GraphQuestions:
             walk = self._walks[key] = PathWalk(self.graph, queries)
         return walk.asked_as(queries)
 
-    def run(self, questions: Any, *, question: str = "question", topic: str = "topic") -> Any:
+    def run(
+        self, questions: Any, *, question: str = "question", topic: str = "topic", deadline: Duration | None = None
+    ) -> Any:
         """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
         if questions.__class__.__module__.split(".")[0] == "pyspark":
+            refuse_deadline(deadline)
             from ostinato.runtimes.spark.graph_questions import answered_dataframe
 
             return answered_dataframe(self, questions, question, topic)
         table = questions if isinstance(questions, pa.Table) else as_table(questions, Settings())
         check_questions(table.column_names, question, topic)
+        if deadline is not None:
+            return interruptible(lambda: self.answered(table, question, topic), deadline)
         return self.answered(table, question, topic)
 
     def answered(self, table: pa.Table, question: str, topic: str) -> pa.Table:

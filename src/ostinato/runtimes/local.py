@@ -19,11 +19,13 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.runtimes.calls import interruptible
 from ostinato.runtimes.event_queries import EventsQuery, events
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
 from ostinato.runtimes.workloads import Workload
+from ostinato.sharing.bounds import Duration
 
 
 def match(
@@ -35,6 +37,7 @@ def match(
     slice_rows: int | None = None,
     ansi: bool = True,
     timezone: str = "UTC",
+    deadline: Duration | None = None,
 ) -> pa.Table:
     """The matches of a clause in a table, in this process.
 
@@ -44,9 +47,15 @@ def match(
     `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
 
     With `workers` above 1, rows are cut into slices of `slice_rows` (or a good number) that so many threads match, also
-    inside one partition; the result is the same.
+    inside one partition; the result is the same. With a `deadline` ("10 seconds") a call that takes longer raises
+    DEADLINE_PASSED.
     """
-    settings = t.Settings(ansi=ansi, timezone=timezone)
+    settings, limits = t.Settings(ansi=ansi, timezone=timezone), Limits(max_partial_matches)
+    parallel = Parallel(workers, slice_rows)
+    return interruptible(lambda: _match(query, table, settings, limits, parallel), deadline)
+
+
+def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, parallel: Parallel) -> pa.Table:
     if isinstance(query, EventBuilder):
         query = events(query)
     if isinstance(query, EventsQuery):
@@ -56,8 +65,7 @@ def match(
     if isinstance(query, Workload):
         raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
     asked = as_local_query(query)
-    parallel = Parallel(workers, slice_rows)
-    found = match_table(asked.clause, table, settings=settings, limits=Limits(max_partial_matches), parallel=parallel)
+    found = match_table(asked.clause, table, settings=settings, limits=limits, parallel=parallel)
     return asked.select(found, settings)
 
 

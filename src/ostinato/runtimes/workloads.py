@@ -21,8 +21,10 @@ from ostinato.language.fluent import PatternQuery
 from ostinato.language.lexer import tokenize
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.event_queries import EventOptions, EventsQuery, changed_options, events
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
+from ostinato.sharing.bounds import Duration
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,13 +156,17 @@ class Workload:
         named = zip(self.names, self.queries, strict=True)
         return {name: query for name, query in named if isinstance(query, LocalQuery)}
 
-    def run(self, data: Any) -> WorkloadResult[Any]:
-        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame."""
+    def run(self, data: Any, *, deadline: Duration | None = None) -> WorkloadResult[Any]:
+        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame.
+
+        In this process a run that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED.
+        """
         if data.__class__.__module__.split(".")[0] == "pyspark":
+            refuse_deadline(deadline)
             from ostinato.runtimes.spark.workloads import workload_dataframes
 
             return workload_dataframes(self, data)
-        return self._run_in_process(data)
+        return interruptible(lambda: self._run_in_process(data), deadline)
 
     def _run_in_process(self, data: Any) -> WorkloadResult[pa.Table]:
         from ostinato.runtimes.local_workloads import workload_tables

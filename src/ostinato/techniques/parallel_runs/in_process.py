@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from ostinato.errors import MatchError
 from ostinato.matching.engine import Searched, Task, check_longest
 from ostinato.query.match_recognize import MatchMode, SkipKind
 from ostinato.results.matches import Matches
+from ostinato.stopping import call_threads, check_stopped
 from ostinato.techniques.parallel_runs.chains import NOTHING, Chain, chain_of, joined, numbered, one_for_each_last_row
 from ostinato.techniques.parallel_runs.shared_part import SharedPart
 from ostinato.techniques.parallel_runs.slices import Margins, Slice, View, view_of
@@ -43,7 +43,7 @@ class SlicedSearch:
     def matches(self, slices: Sequence[Slice], workers: int) -> Matches:
         """The matches of all slices, in order. A worker that is idle takes the next slice."""
         check_longest(self.task, self.key_at)
-        with ThreadPoolExecutor(workers) as pool:
+        with call_threads(workers) as pool:
             found = pool.map(self._speculate, slices)
             chain = joined([NOTHING, *self._in_order(slices, found)])
         if self.task.mode is MatchMode.INCREMENTAL:
@@ -61,6 +61,7 @@ class SlicedSearch:
         parts = []
         reach = self._reach(stop)
         while True:
+            check_stopped()
             view = view_of(start, stop, reach, self.key_at, self.margins)
             part = chain_of(self.search(view), view.first)
             parts.append(part)

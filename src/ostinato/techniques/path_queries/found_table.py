@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.stopping import check_stopped
 from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
 from ostinato.techniques.path_queries.walking import NO_PARENT
 
@@ -111,6 +112,7 @@ def _from_start(found: FoundPaths, chains: _Chains) -> list[Ints]:
     for place in range(most):
         back = chains.length - 1 - place  # how many edges before the end
         step = np.full(len(found.path), NO_PARENT, np.int64)
+        check_stopped()
         for number, rows in enumerate(chains.rows):
             step = np.where(back == number, rows, step)
         there = step != NO_PARENT

@@ -20,6 +20,7 @@ from ostinato.matching.event_program import (
     Program,
     TrendEngine,
 )
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.shared_trends.graphlets import engine as graphlet_engine
 from ostinato.techniques.shared_trends.numbers.table import grown, new_table
 from ostinato.techniques.shared_trends.shared import loops
@@ -229,13 +230,15 @@ class Work:
             if blocks:
                 status = walk_blocks(
                     self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
-                    self.progress, rows.symbols, rows.starts, rows.rows, ops, small, self.counters,
+                    self.progress, rows.symbols, rows.starts, rows.rows, ops, small, self.counters, stop_flag(),
                 )  # fmt: skip
             else:
                 status = walk(
                     self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
                     self.progress, rows.symbols, rows.starts, rows.rows, rows.doubles, until, self.counters,
+                    stop_flag(),
                 )  # fmt: skip
+            check_stopped()
             if status == NUMBERS_FULL:
                 self.table = grown(self.table)
                 continue
