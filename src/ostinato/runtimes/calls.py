@@ -19,6 +19,7 @@ from ostinato.stopping import check_stopped, follow, new_stop_flag
 
 T = TypeVar("T")
 
+THREAD_NAME = "ostinato-call"
 _LOOK_SECONDS = 0.1
 """How often a waiting caller looks at the clock and at the call around it. A signal that the system gave to another
 thread is handled then, too."""
@@ -54,7 +55,7 @@ class _Call(Generic[T]):
         began = now_ns()
         context = copy_context()
         try:
-            threading.Thread(target=context.run, args=(self._run,), name="ostinato-call").start()
+            threading.Thread(target=context.run, args=(self._run,), name=THREAD_NAME).start()
             while not self._ended.wait(_seconds_left(limit_ns, now_ns() - began)):
                 check_stopped()
                 if limit_ns is not None and now_ns() - began >= limit_ns:

@@ -55,7 +55,9 @@ class OrderedEdges:
         `sequence` which window they are of, and leave out those without a trend."""
         layout = self._layout(kept)
         values = self._values(layout, kept)
+        check_stopped()
         ranked = self._ranked(kept, starts, only_first, value_bits(values))
+        check_stopped()
         held, places = self._held(ranked)
         sums, slots = layout.room(places, self.exact, COLUMNS), layout.arrays()
         results = RunningResults(layout, self.exact)
