@@ -26,7 +26,7 @@ Alila -[written_by]-> Amos Gitai <-[written_by]- Kadosh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,15 @@ class Reply:
         return "" if self.found is None else self.found.facts(limit)
 
 
+Walked = Callable[[Callable[[], PathsResult]], PathsResult]
+"""Runs a walk: in a thread that can be interrupted, or here."""
+
+
+def _here(walk: Callable[[], PathsResult]) -> PathsResult:
+    """Spark's tasks start no threads: Spark ends them by itself."""
+    return walk()
+
+
 class GraphQuestions:
     """A graph, a proposer and an answerer. Options are those of `ost.paths`: `latency_bound`, `simple`, `limit`, ..."""
 
@@ -92,12 +101,16 @@ class GraphQuestions:
         """One question about a node of the graph. With a `deadline` ("10 seconds") proposer and answerer run in another
         thread."""
         if deadline is not None:
-            return interruptible(lambda: self.ask(question, topic), deadline)
+            return interruptible(lambda: self._reply(question, topic), deadline)
+        return self._reply(question, topic, interruptible)
+
+    def _reply(self, question: str, topic: str, walked: Walked = _here) -> Reply:
+        """`walked` runs the walk; the proposer and the answerer run in the thread of the caller."""
         proposed = list(self.proposer.propose(question, topic))
         if not proposed:
             return Reply(question, topic, (), None, ())
         queries = read_path_queries(proposed)
-        found = interruptible(lambda: walk_paths(self._walk(queries), (topic,), self.options))
+        found = walked(lambda: walk_paths(self._walk(queries), (topic,), self.options))
         answers = self.answerer.answer(question, topic, found.table)
         return Reply(question, topic, queries, found, tuple(answers))
 
@@ -127,12 +140,12 @@ class GraphQuestions:
         check_questions(table.column_names, question, topic)
         if deadline is not None:
             return interruptible(lambda: self.answered(table, question, topic), deadline)
-        return self.answered(table, question, topic)
+        return self.answered(table, question, topic, interruptible)
 
-    def answered(self, table: pa.Table, question: str, topic: str) -> pa.Table:
+    def answered(self, table: pa.Table, question: str, topic: str, walked: Walked = _here) -> pa.Table:
         """The table with the replies beside its rows; a question or topic that is NULL has none."""
         asked = zip(table[question].to_pylist(), table[topic].to_pylist(), strict=True)
-        replies = [_shown(None if None in pair else self.ask(*pair)) for pair in asked]
+        replies = [_shown(None if None in pair else self._reply(*pair, walked)) for pair in asked]
         for field in REPLIES:
             table = table.append_column(field, pa.array([reply[field.name] for reply in replies], field.type))
         return table
