@@ -53,9 +53,9 @@ class _Call(Generic[T]):
 
     def result(self, limit_ns: float | None, deadline: Duration | None, now_ns: Callable[[], int]) -> T:
         began = now_ns()
-        context = copy_context()
+        thread = threading.Thread(target=copy_context().run, args=(self._run,), name=THREAD_NAME)
         try:
-            threading.Thread(target=context.run, args=(self._run,), name=THREAD_NAME).start()
+            thread.start()
             while not self._ended.wait(_seconds_left(limit_ns, now_ns() - began)):
                 check_stopped()
                 if limit_ns is not None and now_ns() - began >= limit_ns:
