@@ -9,6 +9,7 @@ from ostinato.kernel_cache import borrowing_kernel
 from ostinato.matching.event_marks import ANY, Absences, Bounds, mark_sequences
 from ostinato.matching.event_program import Events, Program
 from ostinato.matching.event_tables import NEVER, Ints, Longs, Members, Steps, make_members, make_steps, make_tests
+from ostinato.stopping import check_stopped, stop_flag
 
 EVERYWHERE = Bounds(accept_from=0, accept_until=NEVER, absent_until=NEVER)
 """A match may end at any row."""
@@ -33,8 +34,20 @@ def find_absences(program: Program, events: Events, group_end: Ints, reach: Long
         ends = np.full(members.size, NEVER, np.int32)
         room = np.empty((2, automaton.states), np.int64)
         mark_sequences(
-            events.starts, EVERYWHERE, ANY, NEVER, steps, members, tests, no_absences(), ends, room[0], room[1]
+            events.starts,
+            EVERYWHERE,
+            ANY,
+            NEVER,
+            steps,
+            members,
+            tests,
+            no_absences(),
+            ends,
+            room[0],
+            room[1],
+            stop_flag(),
         )
+        check_stopped()
         first_end = _ends_by_start(steps, members, ends, len(events.time))
         fill_absences(events.starts, first_end, group_end, found.latest_start[number], found.earliest_end[number])
     return found

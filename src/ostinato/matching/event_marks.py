@@ -119,7 +119,9 @@ def may_end(state, row, bounds, steps, absences):  # type: ignore[no-untyped-def
 
 
 @called_kernel
-def mark(first, end, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best):  # type: ignore[no-untyped-def]
+def mark(  # type: ignore[no-untyped-def]
+    first, end, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best, stopped
+):
     """Fills `ends` for the rows [first, end) of one sequence. Nothing of the search's own conditions is known here.
 
     `later_best` and `group_best` are room for one number a state: the earliest end of any row after the present time,
@@ -131,6 +133,8 @@ def mark(first, end, bounds, selection, scanned, steps, members, tests, absences
         group_best[state] = NEVER
     time_end = -1
     for row in range(end - 1, first - 1, -1):
+        if stopped[0] != 0:
+            return
         if members.group_end[row] != time_end:
             time_end = members.group_end[row]
             for state in range(states):
@@ -205,7 +209,9 @@ def _best_between(row, state, low, high, steps, members, tests, absences, ends):
 
 
 @borrowing_kernel
-def mark_sequences(starts, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best):  # type: ignore[no-untyped-def]
+def mark_sequences(  # type: ignore[no-untyped-def]
+    starts, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best, stopped
+):
     """`mark` for every sequence."""
     for sequence in range(len(starts) - 1):
         mark(
@@ -221,4 +227,5 @@ def mark_sequences(starts, bounds, selection, scanned, steps, members, tests, ab
             ends,
             later_best,
             group_best,
+            stopped,
         )

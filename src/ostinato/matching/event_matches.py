@@ -36,6 +36,7 @@ from ostinato.matching.event_tables import (
 )
 from ostinato.matching.failures import condition_failure
 from ostinato.predicates.run_columns import Column
+from ostinato.stopping import check_stopped, stop_flag
 
 DEFAULT_MOST_MATCHES = 10_000_000
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
@@ -173,8 +174,17 @@ class _Search:
         if self.rules.marks == s.ONCE:
             room = np.empty((2, len(self.steps.entry)), np.int64)
             mark_sequences(
-                self.events.starts, EVERYWHERE, self.selection, SCANNED, *self._tables(), self.ends, room[0], room[1]
+                self.events.starts,
+                EVERYWHERE,
+                self.selection,
+                SCANNED,
+                *self._tables(),
+                self.ends,
+                room[0],
+                room[1],
+                stop_flag(),
             )
+            check_stopped()
         found = row_ranges(self.events, self.program.extent, self._may_start())
         new_sequence = np.ones(len(found.first), np.bool_)
         new_sequence[1:] = found.sequence[1:] != found.sequence[:-1]
@@ -216,7 +226,9 @@ class _Search:
                 room.work,
                 self.checks,
                 progress,
+                stop_flag(),
             )
+            check_stopped()
             if status == s.FINISHED:
                 return
             if status == s.BLOCK_TOO_LARGE:

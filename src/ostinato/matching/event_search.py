@@ -55,6 +55,8 @@ from ostinato.matching.event_state import (
     SCOPE,
     SCOPE_MATCHES,
     SEQUENCE_TRIED,
+    STEPS_PER_LOOK,
+    STOPPED,
     TOO_MANY_IN_SEQUENCE,
     TOO_MANY_MATCHES,
     TOO_MANY_PARTIAL_MATCHES,
@@ -69,20 +71,37 @@ holds_on_step: Callable[..., Any]
 holds_at_end: Callable[..., Any]
 
 
-def _search(steps, members, tests, absences, ends, position, scopes, rules, block, output, work, checks, progress):  # type: ignore[no-untyped-def]
+def _search(  # type: ignore[no-untyped-def]
+    steps, members, tests, absences, ends, position, scopes, rules, block, output, work, checks, progress, stopped
+):
     leave_at, step_label, place = steps.leave_at, steps.label, members.place
     while progress[SCOPE] < len(scopes.first):
         scope = progress[SCOPE]
         first, end, start_until = scopes.first[scope], scopes.end[scope], scopes.start_until[scope]
         if progress[PHASE] == NEW_SCOPE:
-            _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, work, progress)
+            _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, work, progress, stopped)
         while True:
+            if stopped[0] != 0:
+                return STOPPED
             if progress[PHASE] == NEW_BLOCK:
                 if not _begin_block(start_until, steps, members, work, progress):
                     break
             if progress[PHASE] == IN_BLOCK:
                 status = search_block(  # noqa: F821 (declared above)
-                    first, end, steps, members, tests, absences, ends, position, rules, block, work, checks, progress
+                    first,
+                    end,
+                    steps,
+                    members,
+                    tests,
+                    absences,
+                    ends,
+                    position,
+                    rules,
+                    block,
+                    work,
+                    checks,
+                    progress,
+                    stopped,
                 )
                 if status != FINISHED:
                     progress[FAILED_ROW] = progress[BLOCK_ROW]
@@ -101,7 +120,7 @@ def _search(steps, members, tests, absences, ends, position, scopes, rules, bloc
 
 
 @called_kernel
-def _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, work, progress):  # type: ignore[no-untyped-def]
+def _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, work, progress, stopped):  # type: ignore[no-untyped-def]
     first, end = scopes.first[scope], scopes.end[scope]
     if scopes.new_sequence[scope]:
         progress[SEQUENCE_TRIED] = 0
@@ -113,7 +132,19 @@ def _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, wo
         bounds = Bounds(rules.accept_from, rules.accept_until, end)
         best = work.later_best, work.group_best
         mark(
-            first, end, bounds, rules.selection, rules.scanned, steps, members, tests, absences, ends, best[0], best[1]
+            first,
+            end,
+            bounds,
+            rules.selection,
+            rules.scanned,
+            steps,
+            members,
+            tests,
+            absences,
+            ends,
+            best[0],
+            best[1],
+            stopped,
         )
     progress[SCOPE_MATCHES] = progress[MATCHES]
     progress[PHASE] = NEW_BLOCK
@@ -156,7 +187,9 @@ def _end_block(members, rules, block, output, progress):  # type: ignore[no-unty
     return FINISHED
 
 
-def _search_block(first, end, steps, members, tests, absences, ends, position, rules, block, work, checks, progress):  # type: ignore[no-untyped-def]
+def _search_block(  # type: ignore[no-untyped-def]
+    first, end, steps, members, tests, absences, ends, position, rules, block, work, checks, progress, stopped
+):
     """Goes on with the block until it is searched through, or something is missing."""
     # Arrays as plain locals, and what changes all the time too: it is written back where the kernel returns.
     place, member_rows, group_end, offset = members.place, members.rows, members.group_end, members.offset
@@ -170,6 +203,7 @@ def _search_block(first, end, steps, members, tests, absences, ends, position, r
     limit, absent_until, accept_from = progress[LIMIT], progress[ABSENT_UNTIL], progress[ACCEPT_FROM]
     most = rules.largest_block if rules.limit != NO_LIMIT else rules.most - progress[MATCHES]
     status = FINISHED
+    unlooked = 0  # candidates since the last look at the flag
     while depth >= 0:
         i = at[depth]
         if i >= until[depth]:  # the next step from this state
@@ -210,6 +244,11 @@ def _search_block(first, end, steps, members, tests, absences, ends, position, r
         if depth + 3 > len(path):
             status = MORE_DEPTH
             break
+        unlooked += 1
+        if unlooked == STEPS_PER_LOOK:
+            unlooked = 0
+            if stopped[0] != 0:
+                return STOPPED
         at[depth] = i + 1
         row = np.int64(member_rows[i])
         target = target_of[step]
@@ -235,6 +274,7 @@ def _search_block(first, end, steps, members, tests, absences, ends, position, r
                     ends,
                     best[0],
                     best[1],
+                    stopped,
                 )
         if ends[offset[target] + i] >= limit:
             if rules.ordered_ends and depth > 0:

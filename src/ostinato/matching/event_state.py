@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # What the kernel returns.
-FINISHED, MORE_BLOCK, MORE_OUTPUT, MORE_DEPTH, BLOCK_TOO_LARGE, FAILED = 0, 1, 2, 3, 4, 5
+FINISHED, MORE_BLOCK, MORE_OUTPUT, MORE_DEPTH, BLOCK_TOO_LARGE, FAILED, STOPPED = 0, 1, 2, 3, 4, 5, 6
 # Why it failed.
 TOO_MANY_PARTIAL_MATCHES, TOO_MANY_IN_SEQUENCE, TOO_MANY_MATCHES = 1, 2, 3
 CONDITION_FAILED = 100
@@ -19,6 +19,8 @@ ONCE, PER_SCOPE, PER_START = 0, 1, 2
 PER_SEQUENCE = 100
 """One sequence may try so many times the partial matches that one time of first events may."""
 NO_LIMIT = -1
+STEPS_PER_LOOK = 256
+"""After so many candidates the search looks whether it has to stop; one of them may look through all later rows."""
 
 # Places in `progress`.
 SCOPE, PHASE, FAILURE, FAILED_ROW, BLOCK_ROW, BLOCK_END = 0, 1, 2, 3, 4, 5

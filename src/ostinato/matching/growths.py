@@ -24,6 +24,7 @@ from ostinato.matching.spans import whole_keys
 from ostinato.matching.symbols import Mask, symbols_of
 from ostinato.matching.tables import Automaton, pack_bits
 from ostinato.results.matches import Matches, ranges
+from ostinato.stopping import check_stopped, stop_flag
 
 Ints = NDArray[np.int64]
 
@@ -222,7 +223,9 @@ def quiet_before(prepared: Prepared) -> Ints:
     """
     quiet = np.empty(int(prepared.key_at[-1]), np.int64)
     followers = _followers(prepared.task.automaton)
-    _fill_quiet(followers, prepared.reachable.set_of_row, prepared.reachable.sets, prepared.key_at, quiet)
+    reachable = prepared.reachable
+    _fill_quiet(followers, reachable.set_of_row, reachable.sets, prepared.key_at, quiet, stop_flag())
+    check_stopped()
     return quiet
 
 
@@ -237,7 +240,7 @@ def _followers(automaton: Automaton) -> NDArray[np.uint64]:
 
 
 @kernel
-def _fill_quiet(followers, set_of_row, sets, key_at, quiet):  # type: ignore[no-untyped-def]
+def _fill_quiet(followers, set_of_row, sets, key_at, quiet, stopped):  # type: ignore[no-untyped-def]
     states, width = len(followers) - 2, followers.shape[1]
     alive = np.zeros(width, np.uint64)  # states in which a run may be that began before the row
     following = np.zeros(width, np.uint64)
@@ -246,6 +249,8 @@ def _fill_quiet(followers, set_of_row, sets, key_at, quiet):  # type: ignore[no-
         last_quiet = key_at[key]
         begins = states + 1
         for row in range(key_at[key], key_at[key + 1]):
+            if stopped[0] != 0:
+                return
             here = sets[set_of_row[row]]
             goes_on = False
             following[:] = np.uint64(0)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ostinato.automaton.nfa import ACCEPT
 from ostinato.kernel_cache import inline_kernel, kernel
 from ostinato.matching.tables import Automaton, words
+from ostinato.stopping import check_stopped, stop_flag
 
 AT_END = 0
 """The number of the set after the last row of a finished partition."""
@@ -27,7 +28,7 @@ AT_OPEN_END = 1
 NO_STATES = AT_OPEN_END
 """No row is behind the last one, so this set holds no state; for rows that nothing may consume."""
 
-DONE, SETS_FULL = 0, 1
+DONE, SETS_FULL, STOPPED = 0, 1, 2
 _LARGEST_TABLE = 1 << 22
 
 
@@ -57,8 +58,21 @@ def reachable_states(
     progress = np.array([len(first), -1, 2], np.int64)  # keys left, row to do next in the last of them, sets
     while True:
         status = _walk_back(
-            automaton, symbol_of_row, allowed, first, end, is_open, set_of_row, sets, leads, table, buckets, progress
+            automaton,
+            symbol_of_row,
+            allowed,
+            first,
+            end,
+            is_open,
+            set_of_row,
+            sets,
+            leads,
+            table,
+            buckets,
+            progress,
+            stop_flag(),
         )
+        check_stopped()
         if status == DONE:
             return Reachable(set_of_row, sets[: progress[2]])
         capacity *= 4
@@ -96,7 +110,7 @@ def _grown(
 
 @kernel
 def _walk_back(  # type: ignore[no-untyped-def]
-    automaton, symbol_of_row, allowed, first, end, is_open, set_of_row, sets, leads, table, buckets, progress
+    automaton, symbol_of_row, allowed, first, end, is_open, set_of_row, sets, leads, table, buckets, progress, stopped
 ):
     width = sets.shape[1]
     wanted = np.zeros(width, np.uint64)
@@ -110,7 +124,9 @@ def _walk_back(  # type: ignore[no-untyped-def]
         while row >= first[key]:
             symbol = symbol_of_row[row]
             here = table[after, symbol] if after < table.shape[0] else -1
-            if here < 0:
+            if here < 0:  # rare, and the only rows that cost more than a look into the table
+                if stopped[0] != 0:
+                    return STOPPED
                 for word in range(width):
                     wanted[word] = allowed[symbol, word] & leads[after, word]
                 here = _find_set(sets, wanted, buckets)

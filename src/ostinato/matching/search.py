@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.matching.tables import Automaton
+from ostinato.stopping import check_stopped, stop_flag
 
 # What the kernel returns.
-FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED = 0, 1, 2, 3, 4, 5
+FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED, STOPPED = 0, 1, 2, 3, 4, 5, 6
 # Why it failed.
 TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING, TOO_MANY_IN_KEY, RESULT_TOO_LARGE = 1, 2, 3, 4, 5
 CONDITION_FAILED = 100
@@ -43,6 +44,9 @@ PER_KEY = 100
 """One span may try so many times the partial matches that one of its rows may."""
 LARGEST_PATH = 1 << 29
 """How many rows of matches a task may hold: 2 GiB of states."""
+
+STEPS_PER_LOOK = 4096
+"""After so many steps the search looks whether it has to stop: less than a millisecond, with conditions a few."""
 
 # Places in `progress`.
 SPAN, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, SPAN_STEPS, SPAN_BEGAN = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -137,7 +141,7 @@ update: Callable[..., Any]
 check: Callable[..., Any]
 
 
-def _search(automaton, rules, rows, starts, found, work, conditions, progress):  # type: ignore[no-untyped-def]
+def _search(automaton, rules, rows, starts, found, work, conditions, progress, stopped):  # type: ignore[no-untyped-def]
     spans = len(rows.first)
     states = len(automaton.label)
     status = FINISHED
@@ -146,6 +150,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
     set_of_row, sets, time = rows.set_of_row, rows.sets, rows.time
     node, cursor, memo, claimed = work.node, work.cursor, work.memo, work.claimed
     longest = rules.max_length if rules.max_length != NO_BOUND else len(set_of_row) + 1
+    unlooked = 0  # steps of whole starts since the last look at the flag
     while progress[SPAN] < spans:
         span = progress[SPAN]
         first, last_end, end = rows.first[span], rows.last_end[span], rows.end[span]
@@ -174,6 +179,7 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 and rows.known_until - time[start] >= rules.within
             )
             tried = 0
+            look_after = min(STEPS_PER_LOOK, rules.max_partial_matches)
             depth = 0
             node[0] = states + 1 if start == first else states
             cursor[0] = choice_at[node[0]]
@@ -259,10 +265,15 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                         continue
                     memo[place] = stamp
                 tried += 1
-                if tried > rules.max_partial_matches:
-                    progress[FAILURE] = TOO_MANY_PARTIAL_MATCHES
-                    status = FAILED
-                    break
+                if tried > look_after:  # one comparison for the bound and the flag: this is the innermost loop
+                    if tried > rules.max_partial_matches:
+                        progress[FAILURE] = TOO_MANY_PARTIAL_MATCHES
+                        status = FAILED
+                        break
+                    if stopped[0] != 0:
+                        status = STOPPED
+                        break
+                    look_after = min(tried + STEPS_PER_LOOK, rules.max_partial_matches)
                 if depth + 2 > len(node):
                     status = MORE_DEPTH
                     break
@@ -281,6 +292,11 @@ def _search(automaton, rules, rows, starts, found, work, conditions, progress): 
                 cursor[depth] = choice_at[choice]
             steps += tried
             span_steps += tried
+            unlooked += tried + 1
+            if unlooked >= STEPS_PER_LOOK:
+                unlooked = 0
+                if stopped[0] != 0:
+                    status = STOPPED
             if status == FINISHED and span_steps > PER_KEY * rules.max_partial_matches:
                 progress[FAILURE] = TOO_MANY_IN_KEY
                 status = FAILED
@@ -448,8 +464,10 @@ def run_search(
     )
     work = _room(depth, register_counts, rules, states, row_count)
     progress = np.zeros(9, np.int64)
+    stopped = stop_flag()
     while True:
-        status = search(automaton, rules, rows, starts, found, work, conditions, progress)
+        status = search(automaton, rules, rows, starts, found, work, conditions, progress, stopped)
+        check_stopped()
         if status == MORE_MATCHES:
             found = Found._make([*(_double(array) for array in found[:-1]), found.path])
         elif status == MORE_PATH and len(found.path) >= LARGEST_PATH:

@@ -26,6 +26,7 @@ from ostinato.predicates.vectors import (
     of_list,
     to_arrow,
 )
+from ostinato.stopping import until_stopped
 
 Compute = Callable[..., Any]
 
@@ -192,7 +193,7 @@ def python_rows(compute: Compute) -> Any:
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         columns = [to_arrow(vector.expanded(length)).to_pylist() for vector in vectors]
-        found = [None if None in row else compute(*row) for row in zip(*columns, strict=True)]
+        found = [None if None in row else compute(*row) for row in until_stopped(zip(*columns, strict=True))]
         return from_arrow(pa.array(found, kind), kind)
 
     return strict(kernel)

@@ -7,7 +7,7 @@ Patterns of RLIKE and regexp_* are read by Python's `re`: for the usual construc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from ostinato.predicates.comparisons import type_list
 from ostinato.predicates.functions_math import whole
 from ostinato.predicates.nodes import Function, Kernel, Site, Typed, eager, strict
 from ostinato.predicates.vectors import Vector, broadcast_length, of_arrow_text, of_list
+from ostinato.stopping import until_stopped
 
 Compute = Callable[..., Any]
 
@@ -45,8 +46,8 @@ def row_by_row(compute: Compute, *, with_site: bool = False) -> Kernel:
     return strict(kernel)
 
 
-def _rows(columns: Sequence[list[Any]], length: int) -> list[tuple[Any, ...]]:
-    return list(zip(*columns, strict=True)) if columns else [()] * length
+def _rows(columns: Sequence[list[Any]], length: int) -> Iterator[tuple[Any, ...]]:
+    return until_stopped(zip(*columns, strict=True) if columns else [()] * length)
 
 
 def _function(kinds: str, result: pa.DataType, compute: Compute, least: int | None = None) -> Function:

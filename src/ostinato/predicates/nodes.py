@@ -14,6 +14,7 @@ from ostinato.predicates import types as t
 from ostinato.predicates.types import Settings
 from ostinato.predicates.vectors import Bools, Vector, both_valid, nulls_of
 from ostinato.query.expressions import Expr
+from ostinato.stopping import check_stopped
 
 
 @dataclass(slots=True)
@@ -84,6 +85,7 @@ def eager(site: Site, kind: pa.DataType, kernel: Kernel, args: Sequence[Typed]) 
     """A node that runs all its arguments and then the kernel."""
 
     def run(frame: Frame) -> Vector:
+        check_stopped()
         result = kernel(site, kind, *[arg.run(frame) for arg in args])
         if result.valid is None or len(result.valid) == len(result.values):
             return result

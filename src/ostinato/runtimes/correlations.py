@@ -14,6 +14,7 @@ from ostinato.options import known_names
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.correlation_archive import ArchiveReader, TableReader
 from ostinato.runtimes.local import as_table, local_settings
 from ostinato.runtimes.local_correlations import LocalCorrelation
@@ -22,6 +23,7 @@ from ostinato.runtimes.task.correlation_planner import Thought, declined_strateg
 from ostinato.runtimes.task.correlation_state import NEW, Totals
 from ostinato.runtimes.task.correlation_steps import StepRows, in_steps
 from ostinato.runtimes.task.correlation_task import AS_IT_FITS, CorrelationOptions, StrategyChoice
+from ostinato.sharing.bounds import Duration
 from ostinato.techniques.live_archive.cost_model import Choice, Factors
 from ostinato.techniques.live_archive.report import run_text
 from ostinato.techniques.live_archive.strategies import StrategyName
@@ -84,9 +86,17 @@ class CorrelationQuery:
     """Whether one query was asked, not several by name."""
 
     @only_our_errors()
-    def run(self) -> Any:
-        """A CorrelationResult, on Spark a DataFrame; for several queries a dict of those by name."""
-        found = self._on_spark() if is_spark_dataframe(self.live) else self._in_process()
+    def run(self, *, deadline: Duration | None = None) -> Any:
+        """A CorrelationResult, on Spark a DataFrame; for several queries a dict of those by name.
+
+        In this process a run that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED.
+        """
+        found: Mapping[str, Any]
+        if is_spark_dataframe(self.live):
+            refuse_deadline(deadline)
+            found = self._on_spark()
+        else:
+            found = interruptible(self._in_process, deadline)
         return next(iter(found.values())) if self.single else found
 
     @only_our_errors()

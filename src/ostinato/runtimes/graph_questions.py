@@ -37,9 +37,11 @@ from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
+from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.local import as_table
 from ostinato.runtimes.path_options import PathOptions, path_options, read_proposals
 from ostinato.runtimes.paths import PathsResult, walk_paths
+from ostinato.sharing.bounds import Duration
 from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers
 from ostinato.techniques.path_queries.found_table import SCHEMA
 from ostinato.techniques.path_queries.graph import Graph
@@ -76,6 +78,15 @@ class Reply:
         return "" if self.found is None else self.found.facts(limit)
 
 
+Walked = Callable[[Callable[[], PathsResult]], PathsResult]
+"""Runs a walk: in a thread that can be interrupted, or here."""
+
+
+def _here(walk: Callable[[], PathsResult]) -> PathsResult:
+    """Spark's tasks start no threads: Spark ends them by itself."""
+    return walk()
+
+
 class GraphQuestions:
     """A graph, a proposer and an answerer. Options are those of `ost.paths`: `latency_bound`, `simple`, `limit`, ...
 
@@ -102,12 +113,19 @@ class GraphQuestions:
         self._walks: dict[tuple[PathExpression, ...], PathWalk] = {}
 
     @only_our_errors()
-    def ask(self, question: str, topic: str) -> Reply:
-        """One question about a node of the graph."""
+    def ask(self, question: str, topic: str, *, deadline: Duration | None = None) -> Reply:
+        """One question about a node of the graph. With a `deadline` ("10 seconds") proposer and answerer run in another
+        thread."""
+        if deadline is not None:
+            return interruptible(lambda: self._reply(question, topic), deadline)
+        return self._reply(question, topic, interruptible)
+
+    def _reply(self, question: str, topic: str, walked: Walked = _here) -> Reply:
+        """`walked` runs the walk; the proposer and the answerer run in the thread of the caller."""
         queries = read_proposals(self._propose(question, topic))
         if not queries:
             return Reply(question, topic, (), None, ())
-        found = walk_paths(self._walk(queries), (topic,), self.options)
+        found = walked(lambda: walk_paths(self._walk(queries), (topic,), self.options))
         answers = _answers(self._answer(question, topic, found.table))
         return Reply(question, topic, queries, found, answers)
 
@@ -125,20 +143,25 @@ class GraphQuestions:
         return walk.asked_as(queries)
 
     @only_our_errors()
-    def run(self, questions: Any, *, question: str = "question", topic: str = "topic") -> Any:
+    def run(
+        self, questions: Any, *, question: str = "question", topic: str = "topic", deadline: Duration | None = None
+    ) -> Any:
         """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
         if questions.__class__.__module__.split(".")[0] == "pyspark":
+            refuse_deadline(deadline)
             from ostinato.runtimes.spark.graph_questions import answered_dataframe
 
             return answered_dataframe(self, questions, question, topic)
         table = questions if isinstance(questions, pa.Table) else as_table(questions, Settings())
         check_questions(table.column_names, question, topic)
-        return self.answered(table, question, topic)
+        if deadline is not None:
+            return interruptible(lambda: self.answered(table, question, topic), deadline)
+        return self.answered(table, question, topic, interruptible)
 
-    def answered(self, table: pa.Table, question: str, topic: str) -> pa.Table:
+    def answered(self, table: pa.Table, question: str, topic: str, walked: Walked = _here) -> pa.Table:
         """The table with the replies beside its rows; a question or topic that is NULL has none."""
         asked = zip(table[question].to_pylist(), table[topic].to_pylist(), strict=True)
-        replies = [_shown(None if None in pair else self.ask(*pair)) for pair in asked]
+        replies = [_shown(None if None in pair else self._reply(*pair, walked)) for pair in asked]
         for field in REPLIES:
             table = table.append_column(field, pa.array([reply[field.name] for reply in replies], field.type))
         return table

@@ -23,11 +23,13 @@ from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.arrow_tables import arrow_table
+from ostinato.runtimes.calls import interruptible
 from ostinato.runtimes.event_queries import EventsQuery, events
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
 from ostinato.runtimes.workloads import Workload
+from ostinato.sharing.bounds import Duration
 
 
 @only_our_errors()
@@ -40,6 +42,7 @@ def match(
     slice_rows: int | None = None,
     ansi: bool = True,
     timezone: str = "UTC",
+    deadline: Duration | None = None,
 ) -> pa.Table:
     """The matches of a clause in a table, in this process.
 
@@ -49,10 +52,15 @@ def match(
     `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
 
     With `workers` above 1, rows are cut into slices of `slice_rows` that so many threads match, also inside one
-    partition; the result is the same. Without `slice_rows`, one thread matches where more would gain nothing.
+    partition; the result is the same. Without `slice_rows`, one thread matches where more would gain nothing. With a
+    `deadline` ("10 seconds") a call that takes longer raises DEADLINE_PASSED.
     """
-    settings = local_settings(ansi, timezone)
-    limits, parallel = Limits(max_partial_matches), Parallel(workers, slice_rows)
+    settings, limits = local_settings(ansi, timezone), Limits(max_partial_matches)
+    parallel = Parallel(workers, slice_rows)
+    return interruptible(lambda: _match(query, table, settings, limits, parallel), deadline)
+
+
+def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, parallel: Parallel) -> pa.Table:
     if isinstance(query, EventBuilder):
         query = events(query)
     if isinstance(query, EventsQuery):

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import MatchError, OstinatoError, QueryError
 from ostinato.events.ordering import group_numbers
 from ostinato.predicates import types as t
 from ostinato.results.summary_answer import SummaryAnswer
@@ -22,6 +22,7 @@ from ostinato.runtimes.local import as_table, one_array
 from ostinato.runtimes.task.summary_answers import AnswerLayout
 from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, key_values, summary_input
 from ostinato.runtimes.task.trend_results import window_edges as times_of
+from ostinato.stopping import check_stopped
 from ostinato.techniques.stream_summary.answers import Answering, KeptColumns
 from ostinato.techniques.stream_summary.keyed import KeyedSummary
 
@@ -53,6 +54,8 @@ class LiveSummary:
         self.is_shared = description.query.keyed_types is not None
         """Some events belong to every key."""
         self._keys = [pa.array([], source.type_of(name)) for name in source.columns.keys]
+        self._is_whole = True
+        """False while events are being taken, and for ever when that was stopped half-way."""
         self._last = np.zeros(0, np.int64)
         """By key the time of its last event; of all of them where some are shared."""
 
@@ -84,6 +87,7 @@ class LiveSummary:
 
     def feed(self, table: pa.Table) -> None:
         """Takes the events of a table."""
+        self._check_whole()
         arrays = self._arrays(table)
         rows = self.source.rows(arrays, self.keyed.codes, by_key=not self.is_shared)
         if not len(rows.events):
@@ -93,11 +97,26 @@ class LiveSummary:
         key, is_new = numbers[rows.key], numbers >= len(self)
         last = np.append(self._last, np.full(int(is_new.sum()), self._latest()))
         self._check_not_older(rows, last[key])
-        self.keyed.advance(key.tolist(), rows.events)
+        check_stopped()
+        self._is_whole = False
+        try:
+            self.keyed.advance(key.tolist(), rows.events)
+        except OstinatoError:  # nothing was stopped: the summary can be used as before
+            self._is_whole = True
+            raise
         np.maximum.at(last, key, rows.events.time)
         self._last = last
         new = pa.array(is_new)
         self._keys = [pa.concat_arrays([old, more.filter(new)]) for old, more in zip(self._keys, found, strict=True)]
+        self._is_whole = True
+
+    def _check_whole(self) -> None:
+        if not self._is_whole:
+            raise MatchError(
+                "SUMMARY_INTERRUPTED",
+                "this summary was stopped while it took events, so it has some of them and lacks others",
+                hint="go on from bytes that were saved before: s.restore(data), or begin a new summary",
+            )
 
     def _numbers(self, keys: Sequence[pa.Array], count: int) -> NDArray[np.int64]:
         """The numbers of so many different keys; new ones get the next, in their order."""
@@ -134,6 +153,7 @@ class LiveSummary:
 
     def ask(self, key: Any) -> SummaryAnswer:
         """The answer of one key."""
+        self._check_whole()
         arrays = key_arrays_of(self.source, key)
         number = int(self._numbers(arrays, 1)[0])
         answers = self.keyed.ask_many([number])
@@ -141,6 +161,7 @@ class LiveSummary:
 
     def ask_shared(self) -> SummaryAnswer:
         """The answer over matches without a key."""
+        self._check_whole()
         if not self.is_shared:
             raise QueryError("SUMMARY_KEY", "all events have a key", hint="keyed_types= says which types carry it")
         answers = self.keyed.ask_shared_in_columns()
@@ -148,6 +169,7 @@ class LiveSummary:
 
     def ask_all(self) -> pa.Table:
         """The answers of all keys as rows."""
+        self._check_whole()
         schema = self.layout.schema
         parts = [self._answer_rows(numbers) for numbers in self._known()]
         return pa.concat_tables([schema.empty_table(), *(part.select(schema.names) for part in parts)])
@@ -210,6 +232,7 @@ class LiveSummary:
 
     def to_bytes(self) -> bytes:
         """Everything that was fed, as far as it is kept."""
+        self._check_whole()
         schema = pa.schema(list(zip(self.source.needed, self.source.types, strict=True))).serialize().to_pybytes()
         columns = [pa.array(self._last), *self._keys]
         keys = pa.record_batch(columns, names=[str(at) for at in range(len(columns))])

@@ -32,8 +32,10 @@ from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
 from ostinato.results.paths_svg import ShownPath, draw_paths, page
+from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.local import as_table
 from ostinato.runtimes.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
+from ostinato.sharing.bounds import Duration
 from ostinato.sharing.clock import Clock
 from ostinato.techniques.path_queries.found_table import found_table
 from ostinato.techniques.path_queries.graph import COLUMNS, Graph, make_graph
@@ -118,6 +120,7 @@ def paths(
     columns: tuple[str, str, str] = COLUMNS,
     node_types: Any = None,
     clock: Clock | None = None,
+    deadline: Duration | None = None,
 ) -> Any:
     """All paths from the start nodes that are words of the queries, as a `PathsResult`.
 
@@ -127,6 +130,7 @@ def paths(
     aren't followed, which `report.too_long` counts. `limit` keeps the best paths of each start. A bound ("5 ms",
     "1 MB") keeps the partial paths that are most like the queries, by `shedding`; `report` says what was given up.
     Without a bound, a walk that needs more than `max_partial_paths` (2 million) raises TOO_MANY_PARTIAL_PATHS.
+    With a `deadline` ("10 seconds") a call that takes longer raises DEADLINE_PASSED.
     """
     options = path_options(
         simple=simple,
@@ -142,13 +146,17 @@ def paths(
     )
     asked = read_path_queries(queries)
     if graph.__class__.__module__.split(".")[0] == "pyspark":
+        refuse_deadline(deadline)
         return _dataframe(graph, asked, start, options, columns, node_types)
     starts = node_names("start", start)
-    if not isinstance(graph, Graph):
-        graph = _read_graph(graph, columns, node_types)
-    elif node_types is not None or tuple(columns) != COLUMNS:
+    if isinstance(graph, Graph) and (node_types is not None or tuple(columns) != COLUMNS):
         raise QueryError("INVALID_OPTION", "a Graph has its columns and node types already", hint="ost.graph(...)")
-    return walk_paths(PathWalk(graph, asked), starts, options)
+
+    def found() -> PathsResult:
+        read = graph if isinstance(graph, Graph) else _read_graph(graph, columns, node_types)
+        return walk_paths(PathWalk(read, asked), starts, options)
+
+    return interruptible(found, deadline)
 
 
 def _dataframe(
@@ -181,11 +189,21 @@ def _dataframe(
 
 
 @only_our_errors()
-def graph(triples: Any, columns: tuple[str, str, str] = COLUMNS, node_types: Any = None) -> Graph:
+def graph(
+    triples: Any,
+    columns: tuple[str, str, str] = COLUMNS,
+    node_types: Any = None,
+    *,
+    deadline: Duration | None = None,
+) -> Graph:
     """A table of triples, and perhaps one of (node, type), as a graph to ask many times."""
     settings = Settings()
-    types = None if node_types is None else as_table(node_types, settings)
-    return make_graph(as_table(triples, settings), columns, types)
+
+    def made() -> Graph:
+        types = None if node_types is None else as_table(node_types, settings)
+        return make_graph(as_table(triples, settings), columns, types)
+
+    return interruptible(made, deadline)
 
 
 _read_graph = graph

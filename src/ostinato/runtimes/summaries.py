@@ -27,9 +27,11 @@ from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuer
 from ostinato.results.summary_answer import KeptEvent, SummaryAnswer
 from ostinato.results.trend_numbers import NumberForm
 from ostinato.runtimes.arrow_tables import spark_dataframe
+from ostinato.runtimes.calls import interruptible
 from ostinato.runtimes.event_queries import Numbers
 from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.runtimes.task.summary_rows import SummaryColumns
+from ostinato.sharing.bounds import Duration
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,40 +69,49 @@ class StreamSummary:
     # --- in process ---
 
     @only_our_errors()
-    def feed(self, table: Any) -> StreamSummary:
+    def feed(self, table: Any, *, deadline: Duration | None = None) -> StreamSummary:
         """Takes the events of a pyarrow Table, a pandas DataFrame or record batches, in any order within one call. A
-        key's events must not be older than what it was fed before. Returns the summary itself."""
+        key's events must not be older than what it was fed before. Returns the summary itself.
+
+        A call that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. If events were already being
+        taken, the summary can't be used any more, as after Ctrl-C: SUMMARY_INTERRUPTED."""
+        interruptible(lambda: self._feed(table), deadline)
+        return self
+
+    def _feed(self, table: Any) -> None:
         from ostinato.runtimes.local_summaries import LiveSummary, arrow_of
 
         arrow = arrow_of(table)
         if self._live.summary is None:
             self._live.summary = LiveSummary.of_schema(self, arrow.schema)
         self._live.summary.feed(arrow)
-        return self
 
     @only_our_errors()
-    def ask(self, key: Any = None) -> SummaryAnswer:
+    def ask(self, key: Any = None, *, deadline: Duration | None = None) -> SummaryAnswer:
         """The answer as of the last event of a key: a value, a tuple of them, or a dict by column. A key without events
         has an empty answer. Matches without an event of `keyed_types` belong to no key: `ask_shared`."""
-        return self._asked(key).ask(key)
+        return interruptible(lambda: self._asked(key).ask(key), deadline)
 
     @only_our_errors()
-    def ask_shared(self) -> SummaryAnswer:
+    def ask_shared(self, *, deadline: Duration | None = None) -> SummaryAnswer:
         """With `keyed_types`, the answer over matches that have no event with a key."""
-        return self._asked().ask_shared()
+        return interruptible(lambda: self._asked().ask_shared(), deadline)
 
     @only_our_errors()
-    def ask_all(self) -> pa.Table:
+    def ask_all(self, *, deadline: Duration | None = None) -> pa.Table:
         """One row for each key: its values, `asked_at`, `value`, `count`, `seen`, `kept`. The same as on Spark."""
-        return self._asked().ask_all()
+        return interruptible(lambda: self._asked().ask_all(), deadline)
 
     @only_our_errors()
-    def exact(self, table: Any, key: Any = None) -> SummaryAnswer:
+    def exact(self, table: Any, key: Any = None, *, deadline: Duration | None = None) -> SummaryAnswer:
         """The answer over all events of a table, as if there was room for everything. Nothing is fed."""
         from ostinato.runtimes.local_summaries import LiveSummary, arrow_of
 
-        arrow = arrow_of(table)
-        return LiveSummary.of_schema(self, arrow.schema).exact(arrow, key)
+        def answer() -> SummaryAnswer:
+            arrow = arrow_of(table)
+            return LiveSummary.of_schema(self, arrow.schema).exact(arrow, key)
+
+        return interruptible(answer, deadline)
 
     @only_our_errors()
     def to_bytes(self) -> bytes:

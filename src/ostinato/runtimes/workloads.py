@@ -24,8 +24,10 @@ from ostinato.options import a_text, shown
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.arrow_tables import is_spark_dataframe
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.event_queries import EventOptions, EventsQuery, changed_options, events
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
+from ostinato.sharing.bounds import Duration
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,13 +161,17 @@ class Workload:
         return {name: query for name, query in named if isinstance(query, LocalQuery)}
 
     @only_our_errors()
-    def run(self, data: Any) -> WorkloadResult[Any]:
-        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame."""
+    def run(self, data: Any, *, deadline: Duration | None = None) -> WorkloadResult[Any]:
+        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame.
+
+        In this process a run that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED.
+        """
         if is_spark_dataframe(data):
+            refuse_deadline(deadline)
             from ostinato.runtimes.spark.workloads import workload_dataframes
 
             return workload_dataframes(self, data)
-        return self._run_in_process(data)
+        return interruptible(lambda: self._run_in_process(data), deadline)
 
     def _run_in_process(self, data: Any) -> WorkloadResult[pa.Table]:
         from ostinato.runtimes.local_workloads import workload_tables

@@ -119,7 +119,7 @@ def read_bounds(
         _weights(names, weights),
         None if memory_bound is None else _read_bytes(memory_bound),
         None if selection_ratio is None else _read_ratio("selection_ratio", selection_ratio),
-        None if batch_budget is None else math.ceil(_read_duration("batch_budget", batch_budget)),
+        None if batch_budget is None else math.ceil(read_duration("batch_budget", batch_budget)),
     )
 
 
@@ -160,7 +160,7 @@ def _check_names(option: str, names: Sequence[str], asked: Mapping[str, object])
 def _read_latency(option: str, asked: object) -> LatencyBound:
     if _is_number(asked):
         return LatencyBound(ratio=_read_ratio(option, asked))
-    return LatencyBound(ns=_read_duration(option, asked))
+    return LatencyBound(ns=read_duration(option, asked))
 
 
 def _read_ratio(option: str, asked: object) -> float:
@@ -173,7 +173,8 @@ def _read_ratio(option: str, asked: object) -> float:
     return float(asked)
 
 
-def _read_duration(option: str, asked: object) -> float:
+def read_duration(option: str, asked: object) -> float:
+    """Nanoseconds of a text ("5 ms") or a timedelta. Raises INVALID_BOUND for what is no length of time."""
     if isinstance(asked, timedelta):
         nanoseconds = asked.total_seconds() * 1e9
     else:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ostinato.kernel_cache import interpreted
+from ostinato.stopping import new_stop_flag
 from ostinato.techniques.live_archive import contained, found, ordering, sides
 from ostinato.techniques.live_archive.found import LiveMatches
 from ostinato.techniques.live_archive.ordering import ResultTimes
@@ -68,8 +69,8 @@ def test_the_past_of_a_live_match_holds_what_has_ended(kernel: Kernel, by_rows: 
     times = Times(ints(0, 5), ints(0, 2, 4, 5, 6), ints(1, 20, 4, 7, 6))
     live = LiveMatches(ints(0), ints(7), ints(8), ints(0), ints(0))
     count, first, place = ints(0), ints(0), ints(0)
-    kernel(times, live, by_rows, size, 1, count, first, place, ints(), ints())
+    kernel(times, live, by_rows, size, 1, count, first, place, ints(), ints(), new_stop_flag())
     rows = np.empty(int(count[0]), np.int64)
-    kernel(times, live, by_rows, size, 1, count, first, place, ints(0, int(count[0])), rows)
+    kernel(times, live, by_rows, size, 1, count, first, place, ints(0, int(count[0])), rows, new_stop_flag())
     expected = ([2, 3, 4], 1, 1) if by_rows else ([0, 2, 3, 4], 1, 0)
     assert (rows.tolist(), int(first[0]), int(place[0])) == expected

@@ -21,6 +21,7 @@ from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Column, Expr
 from ostinato.results.matches import Frames, Matches
 from ostinato.runtimes.task.slots import SlotReader
+from ostinato.stopping import check_stopped
 
 
 class GeneralConditionCheck:
@@ -51,6 +52,7 @@ class GeneralConditionCheck:
         which = self.condition_of_state[state]
         if which < 0:
             return 1
+        check_stopped()
         labels = np.append(self.label_of_state[work.node[1 : depth + 1]], label).astype(np.int32)
         so_far = Matches(
             start=np.array([row - depth]),

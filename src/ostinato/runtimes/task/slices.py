@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from ostinato.matching.engine import Searched
 from ostinato.options import whole_number
 from ostinato.planning.slicing import Slicing, slicing_of
 from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
+from ostinato.stopping import call_threads
 from ostinato.techniques.parallel_runs.in_process import SlicedSearch, may_be_in_vain
 from ostinato.techniques.parallel_runs.slices import Slice, View, cut, good_slices
 
@@ -87,7 +87,7 @@ def _evaluated(
             mask[share.first : share.end] = found
         return part
 
-    with ThreadPoolExecutor(workers) as pool:
+    with call_threads(workers) as pool:
         parts = list(pool.map(evaluate, shares))
     names = parts[0].arrays.keys() - columns
     computed = {name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in names}

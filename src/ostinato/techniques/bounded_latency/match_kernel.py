@@ -24,6 +24,7 @@ from ostinato.techniques.bounded_latency.births import (
 from ostinato.techniques.bounded_latency.outcomes import (
     FAILED,
     FINISHED,
+    STOPPED,
     keep,
     lacks_room,
 )
@@ -72,6 +73,8 @@ from ostinato.techniques.bounded_latency.visits import (
 )
 
 ROOT = 0
+STEPS_PER_LOOK = 1024
+"""After so many partial matches a step looks whether it has to stop."""
 # Put in by `matcher_kernels.build_matcher`.
 step_holds: Any
 obey_guards: Any
@@ -83,7 +86,7 @@ walk: Any
 # --- one step ---------------------------------------------------------------------------------------------------------
 
 
-def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Tries a step with every partial match that the row, or the segment that ends with it, may follow."""
     links, kin, positions = store.links, store.kin, rows.positions
     source, target = plan.steps.source[step], plan.steps.target[step]
@@ -107,7 +110,14 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
         pm = np.int64(NOTHING) if starts else np.int64(lists.heads[at + source])
     work = np.int64(0)
     status = FINISHED
+    unlooked = 0
     while starts or pm >= 0:
+        unlooked += 1
+        if unlooked == STEPS_PER_LOOK:
+            unlooked = 0
+            if stopped[0] != 0:
+                status = STOPPED
+                break
         following, of_class, slot = np.int64(NOTHING), np.int64(0), np.int64(0)
         if not starts:
             following = links[pm, NEXT]
@@ -196,7 +206,7 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
 # --- one row, all rows ------------------------------------------------------------------------------------------------
 
 
-def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress):  # type: ignore[no-untyped-def]  # fmt: skip
+def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Rows from `progress[NEXT_ROW]` up to `until`: all steps of each, and of the segments that it completes.
 
     Not made of smaller functions: each that has the loop inside it is compiled for itself, too.
@@ -206,6 +216,9 @@ def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, fou
     fresh, join = progress[FRESH_AT], progress[JOIN_AT]
     status = FINISHED
     while row < until and status == FINISHED:
+        if stopped[0] != 0:
+            status = STOPPED
+            break
         row_end = fulfilled.at[row + 1]
         if len(kept_for.admitted) > 0 and not kept_for.admitted[row]:
             row_end = fulfilled.at[row]
@@ -233,7 +246,7 @@ def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, fou
                     fresh, join = fresh + 1, np.int64(NOTHING)
                     continue
                 taken = steps.join[join]
-            status = walk(row, taken, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress)  # fmt: skip  # noqa: E501, F821
+            status = walk(row, taken, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped)  # fmt: skip  # noqa: E501, F821
             if status != FINISHED:
                 break
             if segment < 0:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.matching.failures import condition_failure
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.bounded_latency import progress as at
 from ostinato.techniques.bounded_latency.births import SAMPLES, Samples
 from ostinato.techniques.bounded_latency.ledger import Buckets, Orders
@@ -133,7 +134,9 @@ class MatcherRun:
                 self.samples,
                 self.rules,
                 self.progress,
+                stop_flag(),
             )
+            check_stopped()
             self._check_matches()
             if status == FINISHED:
                 return int(self.progress[at.NEXT_ROW])

@@ -26,7 +26,7 @@ from ostinato.techniques.bounded_latency.store import (
 )
 from ostinato.techniques.bounded_latency.visits import age_at, edges_hold, obey
 
-FINISHED, MORE_PARTIAL_MATCHES, MORE_MATCHES, MORE_LENGTH, FAILED = range(5)
+FINISHED, MORE_PARTIAL_MATCHES, MORE_MATCHES, MORE_LENGTH, FAILED, STOPPED = range(6)
 """What the kernel returns."""
 
 SWEEP_ROWS = 1024

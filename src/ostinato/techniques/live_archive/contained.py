@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ostinato.kernel_cache import kernel
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.live_archive.found import NOT_FOUND_HERE, Growths, LiveMatches, Outcome, latest_ends
 from ostinato.techniques.live_archive.sides import Ints, Side, Times, probes_of
 from ostinato.techniques.live_archive.steps import Step, all_live, pairs_of, unknown
@@ -92,17 +93,21 @@ def _gather(step: Step, live: LiveMatches, rows_before: int) -> _Pasts:
     count = np.zeros(len(live.key), np.int64)
     first, place = count.copy(), count.copy()
     empty = np.empty(0, np.int64)
-    _fill(times, live, by_rows, size, rows_before, count, first, place, empty, empty)
+    _fill(times, live, by_rows, size, rows_before, count, first, place, empty, empty, stop_flag())
+    check_stopped()
     at = np.concatenate(([0], np.cumsum(count)))
     rows = np.empty(int(at[-1]), np.int64)
-    _fill(times, live, by_rows, size, rows_before, count, first, place, at, rows)
+    _fill(times, live, by_rows, size, rows_before, count, first, place, at, rows, stop_flag())
+    check_stopped()
     return _Pasts(rows, at, first, place)
 
 
 @kernel
-def _fill(times: Times, live, by_rows, size, rows_before, count, first, place, at, rows):  # type: ignore[no-untyped-def]
+def _fill(times: Times, live, by_rows, size, rows_before, count, first, place, at, rows, stopped):  # type: ignore[no-untyped-def]
     """From the last row of each key back to where the region begins; with room for rows they are written down."""
     for match in range(len(live.key)):
+        if stopped[0] != 0:
+            return
         key, end = live.key[match], live.end[match]
         begin = times.key_at[key]
         inside, before = 0, 0

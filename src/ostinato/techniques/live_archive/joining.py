@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.kernel_cache import inline_kernel, kernel
 from ostinato.query.correlation import Region
+from ostinato.stopping import check_stopped, stop_flag
 
 Ints = NDArray[np.int64]
 _LARGEST = np.iinfo(np.int64).max
@@ -104,12 +105,14 @@ def _join(lives: Lives, starts: Starts, region: Region, until: Ints) -> Pairs:
     order = _by_first_end(starts)
     pairs_of = np.zeros(len(lives.key), np.int64)
     none = Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
-    _walk(lives, starts, until, order, by_rows, size, pairs_of, *none)
+    _walk(lives, starts, until, order, by_rows, size, pairs_of, *none, stop_flag())
+    check_stopped()
     most = int(pairs_of.sum())
     if not most:
         return none
     pairs = Pairs(np.empty(most, np.int64), np.empty(most, np.int64))
-    count = _walk(lives, starts, until, order, by_rows, size, pairs_of, *pairs)
+    count = _walk(lives, starts, until, order, by_rows, size, pairs_of, *pairs, stop_flag())
+    check_stopped()
     return Pairs(pairs.live[:count], pairs.growth[:count])
 
 
@@ -172,13 +175,15 @@ def _by_group(pairs, group, place, found):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _walk(lives, starts, until, order, by_rows, size, pairs_of, live_of_pair, growth_of_pair):  # type: ignore[no-untyped-def]
+def _walk(lives, starts, until, order, by_rows, size, pairs_of, live_of_pair, growth_of_pair, stopped):  # type: ignore[no-untyped-def]
     """Without room for pairs: writes to `pairs_of` how many each live match has, at most. Else writes the pairs."""
     fills = len(live_of_pair) > 0
     active = np.empty(len(order), np.int64)  # entries with a match as of the live one, by start; from `front` on
     grown = starts.growth_at[:-1].copy()  # of each entry the last growth that was taken
     front, back, waiting, count, key = 0, 0, 0, 0, -1
     for live in range(len(lives.key)):
+        if stopped[0] != 0:
+            return count
         if lives.key[live] != key:
             key = lives.key[live]
             front, back, waiting = 0, 0, starts.key_at[key]

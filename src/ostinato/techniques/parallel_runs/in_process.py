@@ -19,6 +19,7 @@ from ostinato.errors import MatchError
 from ostinato.matching.engine import Searched, Task, check_longest
 from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
 from ostinato.results.matches import Matches
+from ostinato.stopping import call_threads, check_stopped
 from ostinato.techniques.parallel_runs.chains import NOTHING, Chain, chain_of, joined, numbered, one_for_each_last_row
 from ostinato.techniques.parallel_runs.shared_part import SharedPart
 from ostinato.techniques.parallel_runs.slices import REPEATED_FRACTION, Margins, Slice, View, view_of
@@ -53,7 +54,7 @@ class SlicedSearch:
     def matches(self, slices: Sequence[Slice], workers: int) -> Matches:
         """The matches of all slices, in order. A worker that is idle takes the next slice."""
         check_longest(self.task, self.key_at)
-        with ThreadPoolExecutor(workers) as pool:
+        with call_threads(workers) as pool:
             chain = joined([NOTHING, *self._in_order(slices, self._speculated(slices, pool, workers))])
         if self.task.mode is MatchMode.INCREMENTAL:
             chain = one_for_each_last_row(chain)
@@ -95,6 +96,7 @@ class SlicedSearch:
         most = None if spare is None else stop - start + spare
         rows, reach = 0, self._reach(stop)
         while parts[-1].next_start < stop:
+            check_stopped()
             view = view_of(parts[-1].next_start, stop, reach, self.key_at, self.margins)
             if most is not None and rows + view.end - view.first > most:
                 break

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.stopping import check_stopped
 from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
 from ostinato.techniques.path_queries.walking import NO_PARENT
 
@@ -110,6 +111,7 @@ def _from_start(found: FoundPaths, chains: _Chains) -> list[Ints]:
     rows, everything = np.stack(chains.rows), np.arange(len(found.path))
     for place in range(len(rows)):
         back = chains.length - 1 - place  # how many edges before the end
+        check_stopped()
         there = back >= 0
         step = rows[np.where(there, back, 0), everything]
         columns.append(np.where(there, found.store.node[step], -1).astype(np.int64))

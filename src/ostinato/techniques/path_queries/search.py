@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ostinato.automaton.path_automaton import START, build_path_automaton, symbols_of
 from ostinato.errors import MatchError
 from ostinato.query.path_query import PathQuery
+from ostinato.stopping import check_stopped
 from ostinato.techniques.path_queries.budget import NO_BUDGET, UNLIMITED, Budget, Meter
 from ostinato.techniques.path_queries.graph import Graph
 from ostinato.techniques.path_queries.selection import LARGEST_HORIZON, Chooser, Costs, Frontier, Kept
@@ -162,6 +163,7 @@ class _Search:
         self._put_starts(starts, asked)
         low, found_count, found, queries = 0, 0, [], []
         for hops in range(self.terms.max_hops + 1):
+            check_stopped()
             high = int(self.progress.made[0])
             accepted = self._accepted(low, high)
             ending = np.flatnonzero(accepted.any(axis=1))
@@ -246,6 +248,7 @@ class _Search:
         until = int(progress.work[0]) + kept.work
         most = min(self.most_paths, int(progress.made[0]) + kept.room)
         while progress.path[0] < len(kept.order):
+            check_stopped()
             work = int(progress.work[0])
             began = self.meter.elapsed_ns(work)
             left = max(0, min(self.meter.left(work), until - work))

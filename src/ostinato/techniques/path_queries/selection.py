@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.stopping import check_stopped
 from ostinato.techniques.path_queries.graph import mean_degrees
 from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.techniques.path_queries.walking import NO_PARENT, Store, weigh_edges
@@ -185,6 +186,7 @@ class Costs:
         self.made = np.zeros_like(self.work)
         at = tables.symbol_at[::2]
         for left in range(1, hops + 1):
+            check_stopped()
             for move, to in enumerate(target.tolist()):
                 after = slice(int(at[to]), int(at[to + 1]))
                 edges = follow[symbol[move], symbol[after]]
@@ -267,5 +269,6 @@ class Contributions:
 
     def _of_query(self, relations: tuple[str, ...], query: int) -> float:
         """A start is like every query."""
+        check_stopped()
         asked = self.walk.queries[query]
         return asked.weight * (self.similarity(relations, asked) if relations else 1.0)

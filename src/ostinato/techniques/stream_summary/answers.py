@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.query.summary_query import SummaryAggregate
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.stream_summary.bridges import Kept, contributions
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, MARKS, NOW, SEEN, STARTED, Rules, rules_of
 from ostinato.techniques.stream_summary.program import CountProgram, count_program
@@ -98,7 +99,9 @@ class Answering:
         if held.max(initial=0) <= _QUICK:
             room = np.zeros((int(held.max(initial=0)) + 2, self._program.states))
             columns = (kept.first, kept.time, kept.code, self.summary.query.window_us)
-            count_each(self._rules, *columns, room, np.zeros((2, self._program.states)), totals, shares)
+            back = np.zeros((2, self._program.states))
+            count_each(self._rules, *columns, room, back, totals, shares, stop_flag())
+            check_stopped()
         # An event's share is at most the summary's total, so totals decide; NaN compares as too large.
         unsure = np.flatnonzero(~(totals < EXACT))
         if not len(unsure):

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
+from ostinato.stopping import check_stopped
 from ostinato.techniques.stream_summary.program import CountProgram
 
 Number = int | Fraction
@@ -130,6 +131,7 @@ def bridge(
     right_times = [kept.times[event] for event in right]
     ways_right = [_identity(states)]  # [r][y][z]: from y at the place to z behind r events of `right`
     for event in right:
+        check_stopped()
         ways_right.append([passed(program, kept, event, row) for row in ways_right[-1]])
     completed = [[_dot(row, final_row) for row in ways] for ways in ways_right]  # [r][y]
     ways = _identity(states)  # [z][y]: from z behind the event to y at the place
@@ -137,6 +139,7 @@ def bridge(
         ways = before_passing(program, kept, through, ways, take_only=True)
     ways_left = [ways]
     for event in reversed(left):
+        check_stopped()
         ways_left.append(before_passing(program, kept, event, ways_left[-1]))
     ways_left.reverse()
 
@@ -145,6 +148,7 @@ def bridge(
     total: Number = 0
     pending: Matrix = [[0] * states for _ in range(states)]  # G
     for place, event in enumerate(left):
+        check_stopped()
         behind = ways_left[place + 1]
         moved: Matrix = [[0] * states for _ in range(states)]
         for source, target, weighted in program.moves[kept.types[event]]:
@@ -178,6 +182,7 @@ def _right_counts(
     counts: list[Number] = []
     pending: Matrix = [[0] * states for _ in range(states)]  # H, as [z][y]
     for place in reversed(range(len(right))):
+        check_stopped()
         for at_place in arriving[place + 1]:
             for state, is_final in enumerate(final):
                 _add_scaled(pending[state], at_place, is_final)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel, interpreted
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.stream_summary.kernel_tables import (
     BY_BENEFIT,
     COUNT,
@@ -93,14 +94,18 @@ def _store(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
 
 
 @borrowing_kernel
-def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, slots, first, overflowed):  # type: ignore[no-untyped-def]
+def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, slots, first, overflowed, stopped):  # type: ignore[no-untyped-def]
     """Group g of events, `first[g]:first[g + 1]`, belongs to the key in row `slots[g]`. Marks groups whose counts need
     wide numbers in `overflowed`; their rows stay as they were."""
     for group in range(len(slots)):
+        if stopped[0] != 0:
+            return
         _load(columns, integers, numbers, slots[group])
         done = first[group + 1]
         if choice.rule == BY_BENEFIT:
-            done = advance_by_benefit(rules, columns, scratch, choice, incoming, first[group], first[group + 1])
+            done = advance_by_benefit(
+                rules, columns, scratch, choice, incoming, first[group], first[group + 1], stopped
+            )
         else:
             advance_blindly(columns, choice, incoming, first[group], first[group + 1])
         overflowed[group] = done < first[group + 1]
@@ -197,7 +202,8 @@ class SummaryPool:
             first = np.append(0, np.cumsum(np.diff(first)[chosen]))
         found = np.zeros(len(slots), np.bool_)
         arrays = (self._integers, self._numbers, slots, first, found)
-        advance_many(summary.rules, self._columns, summary.room(), summary.choice, incoming, *arrays)
+        advance_many(summary.rules, self._columns, summary.room(), summary.choice, incoming, *arrays, stop_flag())
+        check_stopped()
         overflowed[chosen] = found
 
     def _advance_alone(

@@ -56,10 +56,12 @@ def _come_back(rules, type, start, end, forward, backward, contributions):  # ty
 
 
 @borrowing_kernel
-def count_each(rules, first, time, type, window, forward, backward, totals, contributions):  # type: ignore[no-untyped-def]
+def count_each(rules, first, time, type, window, forward, backward, totals, contributions, stopped):  # type: ignore[no-untyped-def]
     """Summary i keeps the events `first[i]:first[i + 1]`. `rules` count (their moves have no weights); `forward` has a
     row more than the largest summary has events, `backward` two, both a column for each state."""
     for summary in range(len(totals)):
+        if stopped[0] != 0:
+            return
         totals[summary] = 0.0
         end = first[summary]
         for event in range(first[summary], first[summary + 1]):

@@ -74,13 +74,15 @@ def advance_blindly(columns, choice, incoming, start, stop):  # type: ignore[no-
 
 
 @borrowing_kernel
-def advance_by_benefit(rules, columns, scratch, choice, incoming, start, stop):  # type: ignore[no-untyped-def]
+def advance_by_benefit(rules, columns, scratch, choice, incoming, start, stop, stopped):  # type: ignore[no-untyped-def]
     """Takes the events from `start` to `stop`. Returns how far it came."""
     types, zero = len(columns.probabilities), scratch.one[0]
     learns = choice.learns_types or choice.learns_tick
     marks = columns.marks
     fill_table(rules, columns, scratch)
     for i in range(start, stop):
+        if stopped[0] != 0:
+            return i
         now, type, weight = incoming.time[i], incoming.type[i], incoming.weight[i]
         marks[SEEN] += 1
         if learns and learn(columns, choice, type, now):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, QueryError, did_you_mean
 from ostinato.query.summary_query import LARGEST_TIME_US, SummaryAggregate, SummaryQuery, UnknownTypes
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.stream_summary.automaton import Automaton, compile_expression
 from ostinato.techniques.stream_summary.bridges import Kept, contributions
 from ostinato.techniques.stream_summary.kernel_tables import (
@@ -198,9 +199,11 @@ class Summary:
             before = state if state.is_wide else state.copied()
             if self.choice.rule == BY_BENEFIT:
                 scratch = self.room(state.is_wide)
-                done = advance_by_benefit(self.rules, state.columns, scratch, self.choice, incoming, start, stop)
+                arrays = (self.rules, state.columns, scratch, self.choice, incoming)
+                done = advance_by_benefit(*arrays, start, stop, stop_flag())
             else:
                 done = advance_blindly(state.columns, self.choice, incoming, start, stop)
+            check_stopped()
             if done == stop:
                 start = stop
             elif state.is_wide:

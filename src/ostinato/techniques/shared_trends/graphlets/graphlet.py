@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.stopping import check_stopped
 from ostinato.techniques.shared_trends.graphlets.benefit import BurstWork, Costs, engine_costs
 from ostinato.techniques.shared_trends.graphlets.optimizer import Choice, choose
 
@@ -67,6 +68,7 @@ def propagated(
     totals = [np.zeros(arriving.shape[1], object) for _ in every]
     added = 0
     for event, earlier in enumerate(test.earlier):
+        check_stopped()
         for other in range(added, earlier):
             totals = [total + part[other] for total, part in zip(totals, every, strict=True)]
         added = earlier

@@ -21,6 +21,7 @@ from ostinato.matching.event_program import (
     Slot,
     SlotKind,
 )
+from ostinato.stopping import check_stopped
 from ostinato.techniques.shared_trends.graphlets.graphlet import (
     Adjacency,
     Candidate,
@@ -157,6 +158,7 @@ class Walk:
             now = [place for place in range(row, last) if self.kleene[place]]
             mixed = bool(others[row:last].any())
             if mixed or now:
+                check_stopped()
                 if burst and (mixed or len(burst) >= _LONGEST_BURST or self._windows_change(int(times[row]))):
                     self._burst(burst)
                     burst = []

@@ -20,6 +20,7 @@ from ostinato.matching.event_program import (
     Program,
     QueryResults,
 )
+from ostinato.stopping import check_stopped
 from ostinato.techniques.shared_trends.separate.kept_events import Ints, Reads, arriving
 from ostinato.techniques.shared_trends.separate.ordered_edges import OrderedEdges
 
@@ -58,7 +59,9 @@ def _cut(extent: Extent, sequence: Ints, position: Ints) -> Iterator[tuple[Ints,
         rows = np.repeat(np.arange(start, end), many[start:end])
         before = np.repeat(np.cumsum(many[start:end]) - many[start:end], many[start:end])
         window = low[rows] + np.arange(len(rows)) - before
+        check_stopped()
         order = np.lexsort((rows, window, sequence[rows]))
+        check_stopped()
         rows, window = rows[order], window[order]
         if not len(rows):
             continue

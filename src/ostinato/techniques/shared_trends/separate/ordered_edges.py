@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START
 from ostinato.matching.event_program import NO_VALUE, EdgeTest, Extended, Numbers, PairTest, Program, QueryResults
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.shared_trends.numbers.table import grown
 from ostinato.techniques.shared_trends.separate import ordered_kernel as ok
 from ostinato.techniques.shared_trends.separate.kept_events import Bools, Ints, Kept, Reads, together
@@ -54,14 +55,17 @@ class OrderedEdges:
         `sequence` which window they are of, and leave out those without a trend."""
         layout = self._layout(kept)
         values = self._values(layout, kept)
+        check_stopped()
         ranked = self._ranked(kept, starts, only_first, value_bits(values))
+        check_stopped()
         held, places = self._held(ranked)
         sums, slots = layout.room(places, self.exact, COLUMNS), layout.arrays()
         results = RunningResults(layout, self.exact)
         progress = np.zeros(PROGRESS, np.int64)
         while True:
             plan = self.holders.plan
-            status = ok.evaluate_windows(plan, slots, held, ranked, values, sums, results.out, progress)
+            status = ok.evaluate_windows(plan, slots, held, ranked, values, sums, results.out, progress, stop_flag())
+            check_stopped()
             match status:
                 case ok.FINISHED:
                     results.take(progress)

@@ -20,7 +20,7 @@ from ostinato.techniques.shared_trends.separate.running_state import give
 from ostinato.techniques.shared_trends.separate.sums import Bools, Ints, clear, merge, take_values
 
 # What the kernel returns.
-FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_PAIRS, FAILED = 0, 1, 2, 3, 4
+FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_PAIRS, FAILED, STOPPED = 0, 1, 2, 3, 4, 5
 # What a holder is.
 PLAIN, BELOW, ABOVE, EACH, LISTED = 0, 1, 2, 3, 4
 # Whether a value equal to the event's own passes too.
@@ -217,7 +217,7 @@ def _step(slots, sums, held, ranked, values, plan, window, row, end):  # type: i
 
 
 @borrowing_kernel
-def evaluate_windows(plan, slots, held, ranked, values, sums, out, progress):  # type: ignore[no-untyped-def]
+def evaluate_windows(plan, slots, held, ranked, values, sums, out, progress, stopped):  # type: ignore[no-untyped-def]
     """All windows from `progress` on; results carry the number of the window as their sequence."""
     width = slots.whole_on.shape[0] + 1
     spare = held.base[len(plan.kind)]
@@ -230,6 +230,8 @@ def evaluate_windows(plan, slots, held, ranked, values, sums, out, progress):  #
             progress[ROW] = ranked.starts[window]
         row, count = progress[ROW], ranked.starts[window + 1]
         while row < count:
+            if stopped[0] != 0:
+                return STOPPED
             end = row + 1
             while end < count and ranked.time[end] == ranked.time[row]:
                 end += 1

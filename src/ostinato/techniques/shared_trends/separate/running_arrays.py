@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostinato.techniques.shared_trends.separate.sums import Bools, Ints
 
 # What the kernel returns.
-FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_STATE, FAILED = 0, 1, 2, 3, 4
+FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_STATE, FAILED, STOPPED = 0, 1, 2, 3, 4, 5
 # Places in `progress`.
 SEQUENCE, ROW, HEAD, LANES, COUNT_BITS, SLOT_BITS, LOADED, RECORDS, LIMBS, WORDS = range(10)
 PROGRESS = 10

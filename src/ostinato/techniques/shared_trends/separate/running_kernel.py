@@ -31,6 +31,7 @@ from ostinato.techniques.shared_trends.separate.running_arrays import (
     SLACK,
     SLOT_BITS,
     SPAN,
+    STOPPED,
     STRICT,
     SUMMED,
     UNBOUNDED,
@@ -210,7 +211,7 @@ def _close(plan, slots, lanes, sums, out, progress):  # type: ignore[no-untyped-
 
 
 @borrowing_kernel
-def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, progress):  # type: ignore[no-untyped-def]
+def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, progress, stopped):  # type: ignore[no-untyped-def]
     """All sequences from `progress` on; states are read from `before` and written to `after`."""
     # Arrays as plain locals: each look into a tuple makes the compiler handle all that is in it.
     starts, time, positions, labels = rows.starts, rows.time, rows.position, rows.label
@@ -227,6 +228,8 @@ def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, pro
             progress[ROW] = starts[sequence]
         row, last = progress[ROW], starts[sequence + 1]
         while row < last:
+            if stopped[0] != 0:
+                return STOPPED
             end = row + 1
             while end < last and time[end] == time[row]:
                 end += 1

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ostinato.automaton.trend_automaton import START
 from ostinato.matching.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
 from ostinato.query.event_query import Selection
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.shared_trends.numbers.table import grown
 from ostinato.techniques.shared_trends.separate import running_arrays as ra
 from ostinato.techniques.shared_trends.separate.running_kernel import advance_sums
@@ -50,7 +51,10 @@ class RunningSums:
         results = RunningResults(layout, self.exact)
         progress = np.zeros(ra.PROGRESS, np.int64)
         while True:
-            status = advance_sums(self.plan, slots, lanes, rows, values, sums, results.out, before, after, progress)
+            status = advance_sums(
+                self.plan, slots, lanes, rows, values, sums, results.out, before, after, progress, stop_flag()
+            )
+            check_stopped()
             match status:
                 case ra.FINISHED:
                     break

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ostinato.automaton.trend_automaton import START, Transition
 from ostinato.matching.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
 from ostinato.query.event_query import Selection
+from ostinato.stopping import check_stopped
 from ostinato.techniques.shared_trends.separate.edge_tests import compare_values
 from ostinato.techniques.shared_trends.separate.kept_events import Bools, Ints, Kept, Reads
 from ostinato.techniques.shared_trends.separate.totals import SOME, Totals, as_multiple, better
@@ -107,6 +108,7 @@ class Visit:
         open_nodes: list[Node] = []
         selection = self.program.selection
         for group in range(min(begun), len(self.bounds) - 1):
+            check_stopped()
             events = range(self.bounds[group], min(self.bounds[group + 1], end))
             if not events:
                 break
@@ -257,6 +259,7 @@ class Visit:
         seen: list[tuple[int, int, int, int]] = []  # event, label, state, latest start
         latest: dict[int, int] = {}
         for group in range(len(self.bounds) - 1):
+            check_stopped()
             before.append(best)
             found: dict[tuple[int, int, int], int] = {}
             for event in range(self.bounds[group], self.bounds[group + 1]):

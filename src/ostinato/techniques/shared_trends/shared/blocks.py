@@ -57,6 +57,7 @@ from ostinato.techniques.shared_trends.shared.sections import (
     SEQUENCE,
     SHARED,
     SNAPSHOTS,
+    STOPPED,
     SYMBOL_ACTION,
     SYMBOL_ACTION_FROM,
     SYMBOL_LOG,
@@ -323,7 +324,7 @@ def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, position
 
 @borrowing_kernel
 def walk_blocks(  # type: ignore[no-untyped-def]
-    plan, logs, log_sums, lanes, table, real, results, progress, symbols, starts, rows, ops, small, counters
+    plan, logs, log_sums, lanes, table, real, results, progress, symbols, starts, rows, ops, small, counters, stopped
 ):
     """Sequences from `progress[SEQUENCE]` on, each to its end. As `walk`, for what `ops_of` took."""
     actions, action_from, records = symbols[SYMBOL_ACTION], symbols[SYMBOL_ACTION_FROM], ops[RECORDS]
@@ -337,6 +338,8 @@ def walk_blocks(  # type: ignore[no-untyped-def]
             if symbol == 0:
                 continue
             progress[ROW] = row
+            if stopped[0] != 0:
+                return STOPPED
             for extent in range(plan[EXTENTS]):
                 kind = plan[plan[EXTENT_KIND] + extent]
                 here = rows[PLACE_ROW, row] if kind == 2 else rows[TIME_ROW, row]

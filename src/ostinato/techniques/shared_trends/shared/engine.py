@@ -20,6 +20,7 @@ from ostinato.matching.event_program import (
     Program,
     TrendEngine,
 )
+from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.shared_trends.choice import declined, needs_graphlets
 from ostinato.techniques.shared_trends.graphlets.engine import GraphletEngine
 from ostinato.techniques.shared_trends.numbers.table import grown, new_table
@@ -223,13 +224,15 @@ class Work:
             if blocks:
                 status = walk_blocks(
                     self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
-                    self.progress, rows.symbols, rows.starts, rows.rows, ops, small, self.counters,
+                    self.progress, rows.symbols, rows.starts, rows.rows, ops, small, self.counters, stop_flag(),
                 )  # fmt: skip
             else:
                 status = walk(
                     self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
                     self.progress, rows.symbols, rows.starts, rows.rows, rows.doubles, until, self.counters,
+                    stop_flag(),
                 )  # fmt: skip
+            check_stopped()
             if status == NUMBERS_FULL:
                 self.table = grown(self.table)
                 continue

@@ -47,6 +47,7 @@ from ostinato.techniques.shared_trends.shared.sections import (
     SAVED,
     SEQUENCE,
     SHARED,
+    STOPPED,
     SYMBOL_ACTION,
     SYMBOL_ACTION_FROM,
     SYMBOL_LOG,
@@ -164,7 +165,23 @@ def _take_windows(  # type: ignore[no-untyped-def]
 
 
 @borrowing_kernel
-def walk(plan, logs, log_sums, lanes, table, real, results, progress, symbols, starts, rows, doubles, until, counters):  # type: ignore[no-untyped-def]
+def walk(  # type: ignore[no-untyped-def]
+    plan,
+    logs,
+    log_sums,
+    lanes,
+    table,
+    real,
+    results,
+    progress,
+    symbols,
+    starts,
+    rows,
+    doubles,
+    until,
+    counters,
+    stopped,
+):
     """Sequences from `progress[SEQUENCE]` to before `progress[LAST_SEQUENCE]`, each to its end and its `until`."""
     while progress[SEQUENCE] < progress[LAST_SEQUENCE]:
         sequence = progress[SEQUENCE]
@@ -177,6 +194,8 @@ def walk(plan, logs, log_sums, lanes, table, real, results, progress, symbols, s
                 matters |= rows[SYMBOL_ROW, last] != 0
                 last += 1
             if matters:
+                if stopped[0] != 0:
+                    return STOPPED
                 serial = first + 1
                 span = (first, last, np.iinfo(np.int64).min, FAR)
                 for row in range(first, last):

@@ -15,7 +15,7 @@ from ostinato.techniques.shared_trends.shared.layout import Layout
 
 Ints = NDArray[np.int64]
 
-DONE, NUMBERS_FULL, RESULTS_FULL = 0, 1, 2
+DONE, NUMBERS_FULL, RESULTS_FULL, STOPPED = 0, 1, 2, 3
 """What a kernel says when it stops."""
 SEQUENCE, ROW, LAST_SEQUENCE, RESULTS, RESULT_ROWS, RESULT_REALS, RESULT_EXTREMES = range(7)
 """How far it is."""
