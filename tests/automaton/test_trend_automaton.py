@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from ostinato.automaton.trend_automaton import START, TrendAutomaton, both, build_trend_automaton
 from ostinato.errors import QueryError
@@ -233,7 +234,7 @@ def patterns(negated: bool) -> st.SearchStrategy[EventPattern]:
 
 
 @given(patterns(negated=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_automaton_accepts_the_words_of_the_pattern(pattern: EventPattern) -> None:
     automaton = build_trend_automaton(pattern)
     by_definition = {tuple(name for name, _ in way[:-1]) for way in ways(pattern, 4)} - {()}
@@ -242,7 +243,7 @@ def test_the_automaton_accepts_the_words_of_the_pattern(pattern: EventPattern) -
 
 
 @given(patterns(negated=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_word_has_the_absences_of_its_way(pattern: EventPattern) -> None:
     try:
         automaton = build_trend_automaton(pattern)
@@ -255,7 +256,7 @@ def test_every_word_has_the_absences_of_its_way(pattern: EventPattern) -> None:
 
 
 @given(patterns(negated=False), patterns(negated=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_an_intersection_accepts_what_both_accept(left: EventPattern, right: EventPattern) -> None:
     one, other = build_trend_automaton(left), build_trend_automaton(right)
     shared = both(one, other)

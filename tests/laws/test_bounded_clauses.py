@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.clause_workloads import long_tables, workloads
 from tests.laws.comparison import rows_of
 
@@ -57,7 +58,7 @@ def test_workloads(texts: list[str], table: pa.Table) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=examples(250))
 @given(workloads(), long_tables())
 def test_workloads_deeply(texts: list[str], table: pa.Table) -> None:
     check(texts, table)
@@ -105,7 +106,7 @@ def bounded(table: pa.Table, request: BoundRequest) -> tuple[list[Counter[tuple[
     return [Counter(rows_of(one)) for one in found.tables], recalls
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(
     st.integers(0, 10**6),
     st.sampled_from(get_args(Shedding)),

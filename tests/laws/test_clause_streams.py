@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.clause_streams import ClauseStream, names_of, typed_for_stream
 from tests.laws.clause_workloads import any_clauses, gapped_clauses, long_tables
 from tests.laws.comparison import rows_of
@@ -109,7 +110,7 @@ def test_null_keys_and_ties(texts: list[str], table: pa.Table, plan: Plan) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=examples(250))
 @given(streamed_workloads(), st.one_of(long_tables(), tables(most_rows=14)), plans(8))
 def test_workloads_deeply(texts: list[str], table: pa.Table, plan: Plan) -> None:
     check(texts, table, plan)
@@ -167,7 +168,7 @@ def shed(table: pa.Table, edges: Sequence[int], request: BoundRequest) -> tuple[
     return [counted(given_rows) for given_rows in stream.given], dropped
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.integers(0, 10**6),
     st.lists(st.integers(0, 1_200), max_size=6).map(sorted),

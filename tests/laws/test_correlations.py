@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.comparison import differing
 from tests.laws.correlation_strategies import Asked, correlations
 
@@ -96,7 +97,7 @@ def test_every_strategy_gives_the_results_of_the_oracle(asked: Asked, steps: Opt
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(correlations())
 def test_every_strategy_deeply(asked: Asked) -> None:
     check(asked, [strategy | steps for strategy in STRATEGIES for steps in STEPS])

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
+from tests.examples import examples
 from tests.laws.comparison import difference, rows_of
 from tests.laws.strategies import clauses, table_of, tables
 
@@ -44,14 +45,14 @@ def test_match_modes(text: str, table: pa.Table) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=800)
+@settings(max_examples=examples(200))
 @given(clauses(), tables())
 def test_preferred_matches_deeply(text: str, table: pa.Table) -> None:
     check(text, table)
 
 
 @pytest.mark.slow
-@settings(max_examples=600)
+@settings(max_examples=examples(150))
 @given(clauses(modes=True), tables(most_rows=6))
 def test_match_modes_deeply(text: str, table: pa.Table) -> None:
     check(text, table)

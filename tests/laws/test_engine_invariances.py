@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.comparison import difference, rows_of
 from tests.laws.strategies import clauses, table_of, tables
 
@@ -124,7 +125,7 @@ def test_kernels_agree_with_their_python(text: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.kernel
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(clauses(), tables(most_rows=5))
 def test_kernels_agree_with_their_python_on_random_clauses(text: str, table: pa.Table) -> None:
     compiled = answer(text, table)

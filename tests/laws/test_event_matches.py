@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.event_strategies import COLUMNS, DECLINED, Example, Knobs, bind, event_examples
 from tests.laws.trend_programs import prepared
 from tests.matching.event_matching import by_oracle, found, listed
@@ -32,20 +33,20 @@ def difference(example: Example, limit: int | None = None) -> str | None:
 
 
 @given(event_examples(MATCHES))
-@settings(QUIET, max_examples=150)
+@settings(QUIET, max_examples=examples(150))
 def test_the_matches_are_those_of_the_oracle(example: Example) -> None:
     assert difference(example) is None
 
 
 @pytest.mark.slow
 @given(event_examples(MATCHES, 10))
-@settings(QUIET, max_examples=2000)
+@settings(QUIET, max_examples=examples(500))
 def test_the_matches_are_those_of_the_oracle_for_long(example: Example) -> None:
     assert difference(example) is None
 
 
 @given(event_examples(MATCHES), st.integers(1, 4), st.booleans())
-@settings(QUIET, max_examples=150)
+@settings(QUIET, max_examples=examples(150))
 def test_a_limit_takes_the_first(example: Example, limit: int, by_end: bool) -> None:
     """Also where blocks are too large to be listed, and matches are found by the times of their ends."""
     with pytest.MonkeyPatch.context() as patch:
@@ -55,7 +56,7 @@ def test_a_limit_takes_the_first(example: Example, limit: int, by_end: bool) -> 
 
 
 @given(event_examples(MATCHES))
-@settings(QUIET, max_examples=100)
+@settings(QUIET, max_examples=examples(100))
 def test_nothing_is_lost_when_room_is_made(example: Example) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("FIRST_MATCHES", "FIRST_ROWS", "FIRST_DEPTH"):

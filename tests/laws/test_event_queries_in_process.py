@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.event_comparison import differing, plain_value
 from tests.laws.event_strategies import (
     AGGREGATES_ONLY,
@@ -81,14 +82,14 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=1_500)
+@settings(max_examples=examples(375))
 @given(event_examples(AGGREGATES_ONLY))
 def test_aggregates_deeply(example: Example) -> None:
     check(example)
 
 
 @pytest.mark.slow
-@settings(max_examples=600)
+@settings(max_examples=examples(150))
 @given(event_examples(MATCHES_ONLY))
 def test_matches_deeply(example: Example) -> None:
     check(example)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.event_comparison import differing
 from tests.laws.event_strategies import (
     AGGREGATES_ONLY,
@@ -21,9 +22,9 @@ from tests.laws.event_strategies import (
     Example,
     Knobs,
     bind,
+    event_examples,
     event_table,
 )
-from tests.laws.event_strategies import event_examples as examples
 
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
@@ -105,7 +106,7 @@ def windowed(knobs: Knobs) -> st.SearchStrategy[Example]:
     within = st.sampled_from(TIMED)
     return st.builds(
         lambda example, bound: Example(_with_windows(example.text, bound), example.table),
-        examples(replace(knobs, windows=False, spans=False)),
+        event_examples(replace(knobs, windows=False, spans=False)),
         within,
     )
 
@@ -120,19 +121,19 @@ LAG = st.integers(0, 4)
 
 
 @given(windowed(AGGREGATES_ONLY), CUTS, LAG)
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_aggregates(example: Example, cuts: list[int], lag: int) -> None:
     check(example, cuts, lag)
 
 
 @given(windowed(MATCHES_ONLY), CUTS, LAG)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_matches(example: Example, cuts: list[int], lag: int) -> None:
     check(example, cuts, lag)
 
 
 @pytest.mark.slow
-@settings(max_examples=800)
+@settings(max_examples=examples(200))
 @given(windowed(EVERYTHING), CUTS, LAG)
 def test_everything_deeply(example: Example, cuts: list[int], lag: int) -> None:
     check(example, cuts, lag)
@@ -142,7 +143,7 @@ SHARING = st.sampled_from(["dynamic", "always", "never"])
 
 
 @given(windowed(replace(AGGREGATES_ONLY, negation=False, conjunction=False, selections=("",))), SHARING)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_workload_that_shares(example: Example, sharing: str) -> None:
     """The same query twice shares whatever can be shared."""
     try:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from tests.examples import examples
 from tests.laws.event_strategies import MATCHES_ONLY, bind, event_queries, event_tables
 
 import ostinato as ost
@@ -47,7 +48,7 @@ def test_matches(text: str, table: pa.Table) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1_000)
+@settings(max_examples=examples(250))
 @given(event_queries(replace(SAYABLE, depth=3)), event_tables(7, ties=False))
 def test_matches_deeply(text: str, table: pa.Table) -> None:
     check(text, table)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws import trend_programs
 from tests.laws.event_strategies import AGGREGATES_ONLY, DECLINED, bind, event_queries, event_tables
 from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared
@@ -47,7 +48,7 @@ CUTS = st.lists(st.integers(0, 100), max_size=3)
 
 
 @given(event_queries(KNOBS), event_tables(), CUTS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_equals_the_oracle(text: str, table: Any, cuts: list[int]) -> None:
     rows = table.to_pylist()
     check(case(text, rows), rows, cuts)
@@ -55,7 +56,7 @@ def test_equals_the_oracle(text: str, table: Any, cuts: list[int]) -> None:
 
 @pytest.mark.slow
 @given(event_queries(KNOBS), event_tables(), CUTS)
-@settings(max_examples=600)
+@settings(max_examples=examples(150))
 def test_equals_the_oracle_deeply(text: str, table: Any, cuts: list[int]) -> None:
     rows = table.to_pylist()
     check(case(text, rows), rows, cuts)
@@ -63,7 +64,7 @@ def test_equals_the_oracle_deeply(text: str, table: Any, cuts: list[int]) -> Non
 
 @pytest.mark.slow
 @given(event_queries(replace(KNOBS, adjacent=False, several_variables=False)), event_tables(), CUTS)
-@settings(max_examples=600)
+@settings(max_examples=examples(150))
 def test_running_sums(text: str, table: Any, cuts: list[int]) -> None:
     """No edge is tested: most of these are running sums."""
     rows = table.to_pylist()
@@ -72,7 +73,7 @@ def test_running_sums(text: str, table: Any, cuts: list[int]) -> None:
 
 @pytest.mark.slow
 @given(event_queries(replace(KNOBS, selections=("",), negation=False)), event_tables(), CUTS)
-@settings(max_examples=600)
+@settings(max_examples=examples(150))
 def test_ordered_edges(text: str, table: Any, cuts: list[int]) -> None:
     rows = table.to_pylist()
     check(case(text, rows), rows, cuts)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.event_strategies import Draw, Example, Knobs, event_examples, event_tables
 from tests.techniques.bounded_latency.shared_matching import Workload, in_calls, workloads
 
@@ -86,7 +87,7 @@ def recount(run: MatcherRun) -> None:
 
 
 @given(event_examples(TAKEN), st.data())
-@settings(QUIET, max_examples=150)
+@settings(QUIET, max_examples=examples(150))
 def test_the_matches_are_those_of_the_oracle_however_rows_are_cut(example: Example, data: st.DataObject) -> None:
     for work in taken([example.text], example.rows):
         expected = work.expected(0)
@@ -98,7 +99,7 @@ SHARING: st.SearchStrategy[dict[str, bool]] = st.fixed_dictionaries({"offsets": 
 
 
 @given(related_queries(), event_tables(10, kinds="AABBCCD"), SHARING, st.sampled_from(["view", "instance"]), st.data())
-@settings(QUIET, max_examples=200)
+@settings(QUIET, max_examples=examples(200))
 def test_a_workload_gives_what_each_query_gives(
     texts: list[str], table: Any, sharing: dict[str, bool], materialise: str, data: st.DataObject
 ) -> None:
@@ -116,7 +117,7 @@ def test_a_workload_gives_what_each_query_gives(
     SHARING,
     st.sampled_from(["view", "instance"]),
 )
-@settings(QUIET, max_examples=200)
+@settings(QUIET, max_examples=examples(200))
 def test_orders_only_take_matches_away(
     texts: list[str], table: Any, seed: int, sharing: dict[str, bool], materialise: str
 ) -> None:
@@ -130,7 +131,7 @@ def test_orders_only_take_matches_away(
 
 
 @given(related_queries(), event_tables(10, kinds="AABBCCD"), st.integers(0, 99), st.data())
-@settings(QUIET, max_examples=100)
+@settings(QUIET, max_examples=examples(100))
 def test_cuts_change_nothing_under_orders_either(texts: list[str], table: Any, seed: int, data: st.DataObject) -> None:
     for work in taken(texts, table.to_pylist()):
         once = in_calls(work, [], random_orders(seed, 1 << 30))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws import trend_programs
 from tests.laws.event_strategies import DECLINED, bind, event_table, event_tables, sharing_workloads
 from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared_workload
@@ -69,6 +70,6 @@ def test_equals_the_oracle(texts: list[str], table: Any, cuts: list[int], sharin
 
 @pytest.mark.slow
 @given(sharing_workloads(), TABLES, CUTS, SHARING)
-@settings(max_examples=3000)
+@settings(max_examples=examples(750))
 def test_equals_the_oracle_deeply(texts: list[str], table: Any, cuts: list[int], sharing: Sharing) -> None:
     check(texts, table.to_pylist(), cuts, sharing)

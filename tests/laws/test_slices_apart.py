@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from tests.cases import Case, load_cases
+from tests.examples import examples
 from tests.laws.comparison import rows_of
 from tests.laws.strategies import clauses, tables
 
@@ -128,14 +129,14 @@ def test_match_modes(text: str, table: pa.Table, cuts: list[int]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=700)
+@settings(max_examples=examples(175))
 @given(clauses(), tables(most_rows=24), CUTS)
 def test_preferred_matches_deeply(text: str, table: pa.Table, cuts: list[int]) -> None:
     check(text, table, cuts)
 
 
 @pytest.mark.slow
-@settings(max_examples=700)
+@settings(max_examples=examples(175))
 @given(clauses(modes=True), tables(most_rows=20), CUTS)
 def test_match_modes_deeply(text: str, table: pa.Table, cuts: list[int]) -> None:
     check(text, table, cuts)

@@ -92,14 +92,14 @@ def test_slices_of_our_own_choice_and_where_they_are_given_up(text: str, table: 
 
 
 @pytest.mark.slow
-@settings(max_examples=600)
+@settings(max_examples=examples(150))
 @given(clauses(), tables(most_rows=24), st.integers(0, 5), st.integers(2, 3))
 def test_preferred_matches_deeply(text: str, table: pa.Table, more: int, workers: int) -> None:
     check(text, table, more, workers)
 
 
 @pytest.mark.slow
-@settings(max_examples=600)
+@settings(max_examples=examples(150))
 @given(clauses(modes=True), tables(most_rows=16), st.integers(0, 5), st.integers(2, 3))
 def test_match_modes_deeply(text: str, table: pa.Table, more: int, workers: int) -> None:
     check(text, table, more, workers)

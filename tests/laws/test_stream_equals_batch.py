@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.cases import Case, load_cases
+from tests.examples import examples
 from tests.laws.comparison import differing, rows_of
 from tests.laws.strategies import COLUMNS, clauses, tables, variables_in
 
@@ -136,14 +137,14 @@ def _each_variable_once(text: str) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=examples(125))
 @given(timed_clauses(), tables(most_rows=16), plans(8))
 def test_preferred_matches_deeply(text: str, table: pa.Table, plan: Plan) -> None:
     check(text, table, plan)
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=examples(125))
 @given(timed_clauses(modes=True), tables(most_rows=12), plans(8))
 def test_match_modes_deeply(text: str, table: pa.Table, plan: Plan) -> None:
     check(text, table, plan)

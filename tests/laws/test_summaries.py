@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.summary_strategies import columns, expressions, queries, selections, streams, windows
 
 from ostinato.query.event_query import Selection
@@ -176,7 +177,7 @@ def exact_counters(program: CountProgram, summary: Summary, state: SummaryState)
 
 @pytest.mark.slow
 @pytest.mark.kernel
-@settings(max_examples=150)
+@settings(max_examples=examples(37))
 @given(
     st.sampled_from(["a(b*c)*d(e|f)g*", "a*g(a|b)*g*a", "(e|b|f)+ceaf", "a(b|g)*a"]),
     st.sampled_from([1, 7, 20, 60]),
