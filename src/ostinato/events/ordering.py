@@ -90,8 +90,8 @@ def _ascending(groups: NDArray[np.int64], keys: Sequence[pa.Array]) -> NDArray[n
 def _codes(values: pa.Array) -> NDArray[np.int64]:
     """A number for each distinct value, in the order of first appearance."""
     if pa.types.is_nested(values.type):
-        seen: dict[object, int] = {}
-        return np.array([seen.setdefault(repr(value), len(seen)) for value in values.to_pylist()], np.int64)
+        seen: dict[tuple[object, ...], int] = {}
+        return np.array([seen.setdefault(_comparable(value), len(seen)) for value in values.to_pylist()], np.int64)
     if pa.types.is_decimal(values.type) or pa.types.is_duration(values.type):
         values = values.cast(pa.string() if pa.types.is_decimal(values.type) else pa.int64())
     encoded = values.dictionary_encode(null_encoding="encode")
@@ -160,6 +160,7 @@ def _nested_ranks(values: pa.Array) -> NDArray[np.int64]:
 
 
 def _comparable(value: object) -> tuple[object, ...]:
+    """A tuple that compares and hashes as Spark compares the value: NaN equals NaN, -0.0 equals 0.0, at any depth."""
     if value is None:
         return (0,)
     if isinstance(value, dict):
