@@ -45,6 +45,13 @@ def test_nan_is_greatest_and_equals_itself() -> None:
     assert values("0.0D = -0.0D") == [True]
 
 
+def test_fields_of_a_struct_are_named_by_columns_fields_and_aliases() -> None:
+    columns = {"i": ints(1), "s": pa.array([{"x": 2}])}
+    assert values("struct(i, s.x, i + 1, i AS `a b`)", **columns) == [{"i": 1, "x": 2, "col3": 2, "a b": 1}]
+    assert values("(I, s.x)", I=ints(1), s=columns["s"]) == [{"I": 1, "x": 2}]
+    assert values("named_struct('u', i)", **columns) == [{"u": 1}]
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -230,7 +230,9 @@ NESTED = [
     "sort_array(array(d, e, 1.0D))", "array_distinct(arr)", "array_distinct(array(0.0D, -0.0D))",
     "array_position(arr, 3)", "reverse(arr)", "st.x", "st.Y", "st.x + 1", "array(st)[0].x", "arr[NULL]", "size(NULL)",
     "element_at(arr, 0)", "array(dt, dx)", "array(p, 1)", "array_contains(array(p), 12.34)", "array_join(arr, ',')",
-    "arr IS NULL",
+    "arr IS NULL", "struct(i, s)", "(i, s)", "struct(i AS a, s AS `b c`, d)", "struct(i).i", "struct(i AS z).z",
+    "struct(st.x, st.Y, st, i + 1, m['k'], array(st)[0].x)", "named_struct('a', i, 'B', s)", "array(struct(i, s))",
+    "(i, s) IN ((3, 'hello'))", "struct(i, s) = struct(j, u)", "(i, l) < (j, l)", "CAST(struct(i, s) AS STRING)",
 ]  # fmt: skip
 NESTED_TEXT = [
     "CAST(arr AS STRING)", "CAST(txt AS STRING)", "CAST(st AS STRING)", "CAST(m AS STRING)", "TRY_CAST(arr AS STRING)",
@@ -248,7 +250,7 @@ REFUSED = [
     "no_such_function(i)", "date_add('x')", "i || arr", "m = m", "st.zzz", "i[0]", "greatest(i)", "if(i, 1, 2)",
     "d div e", "~d", "d & 1", "CAST(arr AS INT)", "CAST(ts AS BINARY)", "coalesce(arr, 1)", "ts + ts", "dt + d",
     "ts + 1", "b > 1", "i = dt", "iv = i", "iv > ts", "least(s, i)", "substring(s, 'x')", "p || st", "array(1, arr)",
-    "iv / iv",
+    "iv / iv", "named_struct('a')", "named_struct(s, 1)", "named_struct(1, 1)", "named_struct(NULL, 1)", "(i AS z)",
 ]  # fmt: skip
 DECLINED = [
     "CAST(iv AS INT)",

@@ -24,6 +24,7 @@ from ostinato.query.expressions import (
     Star,
     Subscript,
     span_of,
+    string_literal,
 )
 
 MAX_DEPTH = 50
@@ -292,7 +293,9 @@ class ExpressionParser:
         if not distinct and cursor.sees("ALL") and cursor.ahead().upper not in (")", ","):
             cursor.take()
         args = self._special_arguments(name) if not distinct else None
-        if args is None:
+        if args is None and name == "struct":
+            name, args = "named_struct", [] if cursor.accept(")") else self._fields()
+        elif args is None:
             args = self._list(")")
         call = Call(name, tuple(args), distinct, semantics, token.span.to(cursor.tokens[cursor.at - 1].span))
         for word in ("OVER", "FILTER", "WITHIN"):
@@ -350,6 +353,26 @@ class ExpressionParser:
                 return items
             cursor.expect(",", hint=f"the list is closed by '{end}'")
 
+    def _fields(self, first: Expr | None = None) -> list[Expr]:
+        """The fields of a struct up to the closing parenthesis: each one's name, then its value.
+
+        Spark takes a name from the text of a column or field. Our columns reach Spark under other names, so the name is
+        written down here. `first` is the first value, if it has been read.
+        """
+        cursor, items = self.cursor, []
+        value = first
+        while True:
+            if value is None:
+                value = self.expression()
+            name = _field_name(value, len(items) // 2)
+            if cursor.accept("AS"):
+                name = string_literal(cursor.name("a field name")[0].text)
+            items += [name, value]
+            value = None
+            if cursor.accept(")"):
+                return items
+            cursor.expect(",", hint="the list is closed by ')'")
+
     def _parenthesised(self) -> Expr:
         cursor, start = self.cursor, self.cursor.token
         names = self._lambda_parameters()
@@ -357,12 +380,17 @@ class ExpressionParser:
             return self._lambda(names, start.span)
         cursor.expect("(")
         self._refuse_subquery()
-        inner = self._list(")")
-        if not inner:
+        if cursor.sees(")"):
             cursor.fail("empty parentheses are no expression", span=start.span)
-        if len(inner) > 1:
-            return Call("struct", tuple(inner), span=start.span.to(cursor.tokens[cursor.at - 1].span))
-        return inner[0]
+        inner = self.expression()
+        if cursor.accept(")"):
+            return inner
+        fields = self._fields(inner)
+        if len(fields) == 2:
+            cursor.fail(
+                "a name can't be given here", span=start.span, hint="a struct of one field is struct(x AS name)"
+            )
+        return Call("named_struct", tuple(fields), span=start.span.to(cursor.tokens[cursor.at - 1].span))
 
     def _lambda_parameters(self) -> tuple[Name, ...] | None:
         """The names of `(x, y) ->` if that is what stands here; steps over them then."""
@@ -475,6 +503,16 @@ class ExpressionParser:
 def _span(first: Expr, last: Expr) -> Span | None:
     span = span_of(first)
     return None if span is None else span.to(span_of(last))
+
+
+def _field_name(value: Expr, place: int) -> Literal:
+    """The name that Spark gives a struct's field at this place, counted from 0, where none is written."""
+    match value:
+        case ColumnRef(parts=(*_, name)) | Field(name=name) | Parameter(name=name):
+            return string_literal(name.text)
+        case Subscript(index=Literal(kind="string") as name):
+            return name
+    return string_literal(f"col{place + 1}")
 
 
 def is_niladic(name: str) -> bool:

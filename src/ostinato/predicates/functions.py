@@ -58,7 +58,7 @@ SPARK_ONLY = frozenset(
     hash hex inline inline_outer is_valid_utf8 isnotdistinct java_method json_array_length json_object_keys json_tuple
     levenshtein localtimestamp luhn_check make_dt_interval make_interval make_timestamp make_timestamp_ltz
     make_timestamp_ntz make_ym_interval map map_concat map_contains_key map_entries map_filter map_from_arrays
-    map_from_entries map_keys map_values map_zip_with mask md5 months_between monthname named_struct next_day
+    map_from_entries map_keys map_values map_zip_with mask md5 months_between monthname next_day
     octet_length overlay parse_json parse_url percentile printf quote raise_error reduce reflect regexp_count
     regexp_extract_all regexp_instr regexp_substr rint schema_of_json sec sentences sequence session_window sha sha1
     sha2 soundex split_part stack str_to_map substring_index to_binary to_char to_csv to_json to_number

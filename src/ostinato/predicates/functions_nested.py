@@ -57,16 +57,27 @@ def _array(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, t.array_of(kind), kernel, parts)
 
 
-def _struct(site: Site, args: Sequence[Typed]) -> Typed:
-    """(a, b) as IN compares them; the fields are col1, col2, ..."""
-    kind = pa.struct([pa.field(f"col{number}", arg.type) for number, arg in enumerate(args, 1)])
+def _named_struct(site: Site, args: Sequence[Typed]) -> Typed:
+    """name, value, name, value, ...; the parser writes `struct(a, b)` and `(a, b)` like this, too."""
+    if len(args) % 2:
+        raise QueryError("INVALID_ARGUMENTS", f"{site.name} takes names and values in turn", span=site.span)
+    names = [_literal_text(site, arg) for arg in args[::2]]
+    values = args[1::2]
+    kind = pa.struct([pa.field(name, value.type) for name, value in zip(names, values, strict=True)])
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         columns = [to_arrow(vector.expanded(length)) for vector in vectors]
         return of_arrow_text(kind, pa.StructArray.from_arrays(columns, fields=list(kind)))
 
-    return eager(site, kind, kernel, args)
+    return eager(site, kind, kernel, values)
+
+
+def _literal_text(site: Site, name: Typed) -> str:
+    text = None if name.constant is None or name.type != t.STRING else to_arrow(name.constant)[0].as_py()
+    if not isinstance(text, str):
+        raise site.mismatch(f"the names of {site.name} are texts written as literals")
+    return text
 
 
 # --- looking inside ---------------------------------------------------------------------------------------------------
@@ -306,7 +317,7 @@ def _reverse(site: Site, args: Sequence[Typed]) -> Typed:
 NESTED_OPERATORS: dict[str, Function] = {"||": Function(2, 2, _concat)}
 NESTED: dict[str, Function] = {
     "array": Function(0, None, _array),
-    "struct": Function(1, None, _struct),
+    "named_struct": Function(2, None, _named_struct),
     "size": _size(null_size=True),
     "cardinality": _size(null_size=True),
     "array_size": _size(null_size=False),
