@@ -231,7 +231,7 @@ NESTED = [
     "array_position(arr, 3)", "reverse(arr)", "st.x", "st.Y", "st.x + 1", "array(st)[0].x", "arr[NULL]", "size(NULL)",
     "element_at(arr, 0)", "array(dt, dx)", "array(p, 1)", "array_contains(array(p), 12.34)", "array_join(arr, ',')",
     "arr IS NULL", "struct(i, s)", "(i, s)", "struct(i AS a, s AS `b c`, d)", "struct(i).i", "struct(i AS z).z",
-    "struct(st.x, st.Y, st, i + 1, m['k'], array(st)[0].x)", "named_struct('a', i, 'B', s)", "array(struct(i, s))",
+    "struct(st.x, st, i + 1, m['k'], array(st)[0].Y)", "named_struct('a', i, 'B', s)", "array(struct(i, s))",
     "(i, s) IN ((3, 'hello'))", "struct(i, s) = struct(j, u)", "(i, l) < (j, l)", "CAST(struct(i, s) AS STRING)",
 ]  # fmt: skip
 NESTED_TEXT = [
@@ -327,4 +327,40 @@ MORE = [
     "array_position(array(1, 1), 1)", "array_contains(txt, 5)", "array(ts, dt)", "reverse(array('a', 'b'))",
     "array(b, NULL)[0]",
 ]  # fmt: skip
-CASES = [*COMPARISONS, *LOGIC, *ARITHMETIC, *MATH, *CASTS, *TIME, *TEXT, *NESTED, *NESTED_TEXT, *REFUSED, *MORE]
+DIGITS = [
+    *(f"CAST('{text}' AS {kind})" for text in ("१२", "\U0001d7d9") for kind in ("INT", "DOUBLE", "DECIMAL(9,2)")),
+    *(f"TRY_CAST('{text}' AS {kind})" for kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ") for text in ("२०२४-01-01",
+      "2024-01-1१", "2024-01-01 00:00:0१", "2024-01-01 00:00:00+०१:00", "2024-01-01 00:00:00 GMT+१")),
+    "TRY_CAST('²' AS INT)", "TRY_CAST('१e१' AS DOUBLE)", "CAST('१e१' AS DECIMAL(9,2))", "p > '१'", "INTERVAL '१' DAY",
+    "INTERVAL १ DAY", "INTERVAL '१ 00:00:00' DAY TO SECOND", "INTERVAL '१-1' YEAR TO MONTH", "DATE '२०२४-01-01'",
+    "१ + 1", "1२ + 1", "1.२ + 1", "1e२ + 1", "² + 1", "CAST('१' AS DECIMAL(5,१))", "'१' RLIKE '\\\\d'",
+    f"TRY_CAST('{'9' * 5000}' AS BIGINT)", f"CAST('{'0' * 5000}1' AS BIGINT)",
+]  # fmt: skip
+"""Digits of other scripts: Spark takes them for decimals, and for nothing else. And very many digits."""
+EDGES = [
+    *(f"pmod({a}, {b})" for a in ("i", "l", "p", "q", "-7", "-7.5D", "CAST(5 AS decimal(3,0))", "w")
+      for b in ("CAST(1 AS decimal(38,18))", "CAST(-0.3 AS decimal(38,37))", "1234567.89", "-0.07", "-3")),
+    "pmod(ti, si)", "pmod(l, i)", "pmod(-5, 1234567.89)", "pmod(i, CAST(0 AS decimal(38,18)))",
+    *(f"{cast}({value} AS {kind})" for cast in ("CAST", "TRY_CAST") for value, kind in (
+        ("9.223372036854775807E18D", "bigint"), ("9.3E18D", "bigint"), ("-9.223372036854775808E18D", "bigint"),
+        ("-9.3E18D", "bigint"), ("CAST(9.223372036854775807E18 AS float)", "bigint"), ("2147483647.9D", "int"),
+        ("2147483648D", "int"), ("CAST(2147483647 AS float)", "int"), ("-2147483648.9D", "int"),
+        ("32767.9D", "smallint"), ("128F", "tinyint"))),
+    *(f"initcap('{text}')" for text in ("ßabc", "ßab ß", "ŉx ﬀi ǆx", "ΣΑΣ ΑΣ", "İI", "ὖx ᾳx", "a-b c", "éCOLE ñ")),
+]  # fmt: skip
+"""Remainders of decimals, the ends of whole numbers, letters that become several."""
+CASES = [
+    *COMPARISONS,
+    *LOGIC,
+    *ARITHMETIC,
+    *MATH,
+    *CASTS,
+    *TIME,
+    *TEXT,
+    *NESTED,
+    *NESTED_TEXT,
+    *REFUSED,
+    *MORE,
+    *DIGITS,
+    *EDGES,
+]

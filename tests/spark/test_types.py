@@ -267,5 +267,5 @@ def test_fields_of_structs_are_named_as_spark_names_them(spark: SparkSession) ->
     }
     found = spark.createDataFrame(inputs).transform(ost.match_recognize(clause))
     assert {field.name: field.dataType.simpleString() for field in found.schema.fields} == wanted
-    in_process = ost.match(clause, inputs).table
+    in_process = ost.match(clause, inputs)
     assert found.toArrow().to_pylist() == in_process.to_pylist()

@@ -112,9 +112,9 @@ def sort_key(value: Any) -> Any:
         return (0,)
     if isinstance(value, float):
         return (1, value != value, 0.0 if value != value else value)
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # a struct inside a map
         return (1, tuple(sort_key(part) for part in value.values()))
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return (1, tuple(sort_key(part) for part in value))
     if isinstance(value, str):
         return (1, value.encode())

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.events.ordering import python_values
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.comparisons import sort_key
@@ -202,7 +203,7 @@ def python_rows(compute: Compute) -> Any:
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
-        columns = [to_arrow(vector.expanded(length)).to_pylist() for vector in vectors]
+        columns = [python_values(to_arrow(vector.expanded(length))) for vector in vectors]
         found = [None if None in row else compute(*row) for row in zip(*columns, strict=True)]
         return from_arrow(pa.array(found, kind), kind)
 

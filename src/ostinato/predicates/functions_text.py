@@ -303,6 +303,12 @@ def _to_text(site: Site, args: Sequence[Typed]) -> Typed:
     return implicit(args[0], t.STRING, site.settings)
 
 
+def _titled(word: str) -> str:
+    """The first letter in title case: one letter may become several, and a last sigma looks at those before it."""
+    first = word[0]
+    return first.title() + word.lower()[len(first.lower()) :]
+
+
 def _ascii(text: str) -> int:
     return ord(text[0]) if text else 0
 
@@ -348,7 +354,7 @@ TEXT: dict[str, Function] = {
     "contains": _holds(pc.match_substring, lambda text, part: part in text),
     "split": _regex("ttn", t.array_of(t.STRING), _split, 2),
     "repeat": _function("tn", t.STRING, lambda text, count: text * max(count, 0)),
-    "initcap": _function("t", t.STRING, lambda x: re.sub(r"[^ ]+", lambda m: m[0][:1].upper() + m[0][1:].lower(), x)),
+    "initcap": _function("t", t.STRING, lambda text: re.sub(r"[^ ]+", lambda word: _titled(word[0]), text)),
     "ascii": _function("t", t.INT32, _ascii),
     "space": _function("n", t.STRING, lambda count: " " * max(count, 0)),
     "like": TEXT_OPERATORS["like"],
