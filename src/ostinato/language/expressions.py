@@ -33,6 +33,9 @@ MAX_DEPTH = 50
 MAX_CHAIN = 140
 """How many operators of a kind may follow one another: `a + b + c` nests to the left."""
 
+MAX_LIST = 10_000
+"""How many values a list may have, as that of IN."""
+
 _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
     {"|": "|"},
     {"^": "^"},
@@ -348,10 +351,20 @@ class ExpressionParser:
         if cursor.accept(end):
             return items
         while True:
-            items.append(self.expression())
+            items.append(self._listed_literal(end) or self.expression())
             if cursor.accept(end):
                 return items
             cursor.expect(",", hint=f"the list is closed by '{end}'")
+            if len(items) >= MAX_LIST:
+                hint = "put the values into a table and join it before matching"
+                cursor.fail(f"a list has at most {MAX_LIST:,} values", code="TOO_MANY_VALUES", hint=hint)
+
+    def _listed_literal(self, end: str) -> Expr | None:
+        """A number or string that stands alone in a list: long lists consist of them, so they take a short way."""
+        token = self.cursor.token
+        if token.kind not in (Kind.NUMBER, Kind.STRING) or self.cursor.ahead().upper not in (",", end):
+            return None
+        return self.primary()
 
     def _fields(self, first: Expr | None = None) -> list[Expr]:
         """The fields of a struct up to the closing parenthesis: each one's name, then its value.
