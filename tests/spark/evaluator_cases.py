@@ -261,6 +261,12 @@ DECLINED = [
     "sha1(s)",
     "transform(arr, x -> x + 1)",
     "map('a', 1)",
+    r"'aa' RLIKE '(a)\\1'",
+    "'aa' RLIKE 'a(?=a)'",
+    "'aa' RLIKE '(?<!b)a'",
+    "'aa' RLIKE '(?>a+)'",
+    "'aa' RLIKE 'a*+'",
+    r"'aa' RLIKE '\\p{L}'",
 ]
 """What Spark takes and the evaluator refuses, by name rather than with a wrong answer."""
 MORE = [
@@ -349,6 +355,28 @@ EDGES = [
     *(f"initcap('{text}')" for text in ("ßabc", "ßab ß", "ŉx ﬀi ǆx", "ΣΑΣ ΑΣ", "İI", "ὖx ᾳx", "a-b c", "éCOLE ñ")),
 ]  # fmt: skip
 """Remainders of decimals, the ends of whole numbers, letters that become several."""
+PATTERNS = [
+    *(f"'{text}' RLIKE '{pattern}'" for text, pattern in (
+        (r"a\rb", "a.b"), (r"ab\n", "b$"), (r"ab\r\n", "b$"), (r"ab\n\n", "b$"), (r"a\nb", "(?m)^b$"),
+        (r"a\r\nb", "(?m)a$"), ("abC", "a(?i)bc"), ("abC", "a(?i:b)c"), ("É", "(?i)é"), ("a-b", r"[a\\-z]-"),
+        ("x]y}", "x]y}"), ("a", "a**"), ("a", "a{,2}"), ("a", "a{2,1}"), ("a", "[]"), ("a", ")"), ("a", "*a"),
+        ("a.b", r"\\Qa.b\\E"), ("a", r"\\x61\\u0061"), ("é", r"\\w"), ("a", r"\\y"), ("ab", "^(?:a|b)+$"),
+        ("ab", r"\\bab\\b"), ("", "^$"))),
+    "regexp_extract('ab', '(x)?(a)', 1)", "regexp_extract('aXbX', '(.*?)X', 1)", "regexp_extract('aaa', '(a|aa)+', 1)",
+    "regexp_extract('abc', '(?<n>b)', 1)", "regexp_replace('abc', '(a)', '$10')", "regexp_replace('abc', 'a', '$1')",
+    "regexp_replace('abc', 'a', '$x')", "regexp_replace('abc', '(a)', '$१')", "regexp_replace('abc', 'x', '$1')",
+    "regexp_replace('baac', 'a*', '-')", "regexp_replace('aXa', '|a', '-')", "regexp_replace('a', '(b)?a', '<$1>')",
+    "split('abc', 'x*')", "split('a1b22c', '[0-9]+')", "split(',a,,b,,', ',')",
+    "'abcabd' LIKE '%abc'", "'aXbYcZ' LIKE 'a%_c_'", "'a' LIKE '_%_'", "'a' LIKE 'a%a'", r"'a\nb' LIKE 'a%b'",
+    "'ÀB' ILIKE 'àb'", "'\u017f' ILIKE 's'", "'a%b' LIKE 'a/%b' ESCAPE '/'",
+]  # fmt: skip
+MANY = [
+    *(f"{value} IN ({', '.join(map(str, range(-9, 9)))}, {more})" for value, more in (
+        ("i", "20"), ("i", "NULL"), ("d", "CAST('NaN' AS DOUBLE)"), ("e", "0.0D"), ("p", "12.34"), ("l", "j"))),
+    f"s IN ({', '.join(repr(char) for char in 'abcdefghijklmnopqr')}, 'hello', u)",
+    "round(5e-324D, 324)", "round(1.7976931348623157E308D, 324)", "round(1.5F, 400)",
+]  # fmt: skip
+"""More values than IN compares one by one; more places than a number has."""
 CASES = [
     *COMPARISONS,
     *LOGIC,
@@ -363,4 +391,6 @@ CASES = [
     *MORE,
     *DIGITS,
     *EDGES,
+    *PATTERNS,
+    *MANY,
 ]

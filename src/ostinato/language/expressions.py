@@ -23,6 +23,7 @@ from ostinato.query.expressions import (
     Parameter,
     Star,
     Subscript,
+    children,
     span_of,
     string_literal,
 )
@@ -32,6 +33,9 @@ MAX_DEPTH = 50
 
 MAX_CHAIN = 140
 """How many operators of a kind may follow one another: `a + b + c` nests to the left."""
+
+MAX_LEVELS = 150
+"""How high the tree of an expression may be, parentheses and chains together."""
 
 MAX_LIST = 10_000
 """How many values a list may have, as that of IN."""
@@ -84,7 +88,22 @@ class ExpressionParser:
 
     def expression(self) -> Expr:
         with self._deeper():
-            return self._logical("OR")
+            expr = self._logical("OR")
+        if self.depth == 0:
+            self._check_height(expr)
+        return expr
+
+    def _check_height(self, expr: Expr) -> None:
+        """Refuses trees on which Python's stack would end later: `x IS NULL IS NULL ...` nests, too."""
+        level, height = [expr], 0
+        while level:
+            height += 1
+            if height > MAX_LEVELS:
+                hint = "compute a part of it before matching, as a column"
+                self.cursor.fail(
+                    f"an expression has at most {MAX_LEVELS} levels", code="TOO_DEEP", span=span_of(expr), hint=hint
+                )
+            level = [child for node in level for child in children(node)]
 
     @contextmanager
     def _deeper(self) -> Iterator[None]:
@@ -279,6 +298,8 @@ class ExpressionParser:
             part, end = cursor.name("a column")
             parts.append(part)
             span = span.to(end)
+            if len(parts) > MAX_DEPTH:
+                cursor.fail(f"fields nest at most {MAX_DEPTH} levels deep", code="TOO_DEEP", span=span)
         if any(name.text.lower() in scope for scope in self.parameters):
             expr: Expr = Parameter(name, span)
             for part in parts[1:]:

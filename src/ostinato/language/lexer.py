@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span
@@ -53,7 +54,15 @@ def tokenize(text: str) -> list[Token]:
     >>> [token.text for token in tokenize("A.price >= 1.5 -- a comment")]
     ['A', '.', 'price', '>=', '1.5', '']
     """
-    tokens: list[Token] = []
+    return [*_tokens(text), Token(Kind.END, "", Span(len(text), len(text)))]
+
+
+def first_token(text: str) -> Token:
+    """The first token, without reading the rest; END where there is none."""
+    return next(_tokens(text), Token(Kind.END, "", Span(len(text), len(text))))
+
+
+def _tokens(text: str) -> Iterator[Token]:
     at, size = 0, len(text)
     while at < size:
         char = text[at]
@@ -66,10 +75,8 @@ def tokenize(text: str) -> list[Token]:
             at = _end_of_comment(text, at)
         else:
             kind, end = _token_at(text, at)
-            tokens.append(Token(kind, text[at:end], Span(at, end)))
+            yield Token(kind, text[at:end], Span(at, end))
             at = end
-    tokens.append(Token(Kind.END, "", Span(size, size)))
-    return tokens
 
 
 def _token_at(text: str, at: int) -> tuple[Kind, int]:

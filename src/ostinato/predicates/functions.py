@@ -13,7 +13,8 @@ from ostinato.predicates.casts import cast_node
 from ostinato.predicates.comparisons import COMPARISONS
 from ostinato.predicates.functions_math import MATH
 from ostinato.predicates.functions_nested import NESTED, NESTED_OPERATORS
-from ostinato.predicates.functions_text import TEXT, TEXT_OPERATORS
+from ostinato.predicates.functions_patterns import PATTERN_OPERATORS, PATTERNS
+from ostinato.predicates.functions_text import TEXT
 from ostinato.predicates.functions_time import TIME
 from ostinato.predicates.logic import CONDITIONALS, LOGIC
 from ostinato.predicates.nodes import Function, Site, Typed
@@ -34,10 +35,10 @@ _CASTS = {
 }  # fmt: skip
 
 OPERATORS: dict[str, Function] = {
-    **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **TEXT_OPERATORS, **NESTED_OPERATORS,
+    **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **PATTERN_OPERATORS, **NESTED_OPERATORS,
 }  # fmt: skip
 FUNCTIONS: dict[str, Function] = {
-    **CONDITIONALS, **MATH, **TIME, **TEXT, **NESTED,
+    **CONDITIONALS, **MATH, **TIME, **TEXT, **PATTERNS, **NESTED,
     **{name: _casting(lambda site, kind=kind: kind) for name, kind in _CASTS.items()},  # type: ignore[misc]
     "timestamp": _casting(lambda site: site.settings.timestamp),
 }  # fmt: skip

@@ -129,6 +129,10 @@ def _floor_or_ceil(down: bool) -> Function:
     return Function(1, 1, plan)
 
 
+MOST_PLACES = 325
+"""A double has no digit further than so many places before or behind the point."""
+
+
 def _places(site: Site, args: Sequence[Typed]) -> int | None:
     """The second argument of ROUND, which has to be a constant; None when it is NULL."""
     if len(args) < 2:
@@ -144,6 +148,7 @@ def _rounding(half_even: bool) -> Function:
         node, places = numeric(site, args[0]), _places(site, args)
         if places is None:
             return Typed(node.type, lambda frame: nulls_of(node.type), span=site.span)
+        places = min(max(places, -MOST_PLACES), MOST_PLACES)
         if t.is_decimal(node.type):
             return _round_decimal(site, node, places, half_even)
 

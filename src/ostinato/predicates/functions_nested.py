@@ -15,7 +15,7 @@ from ostinato.predicates import types as t
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.comparisons import sort_key
 from ostinato.predicates.functions_math import whole
-from ostinato.predicates.functions_text import as_text, concat_text, row_by_row
+from ostinato.predicates.functions_text import as_text, concat_text, join_checked, row_by_row
 from ostinato.predicates.logic import common
 from ostinato.predicates.nodes import Function, Site, Typed, constant, eager, strict
 from ostinato.predicates.vectors import (
@@ -285,7 +285,7 @@ def _slice(site: Site, args: Sequence[Typed]) -> Typed:
 def _array_join(site: Site, args: Sequence[Typed]) -> Typed:
     def compute(items: list[Any], separator: str, filler: str | None = None) -> str:
         shown = [filler if item is None else item for item in items]
-        return separator.join(item for item in shown if item is not None)
+        return join_checked(site, separator, [item for item in shown if item is not None])
 
     array = _array_argument(site, args[0])
     if t.is_nested(array.type.value_type):

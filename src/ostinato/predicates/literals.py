@@ -63,7 +63,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _number(written: str, settings: Settings) -> pa.Scalar:
-    found = re.fullmatch(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(BD|[YSLFD])?", written, re.IGNORECASE | re.ASCII)
+    found = re.fullmatch(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(BD|[YSLFD])?", written, re.I | re.ASCII)
     if not found:
         raise ValueError(written)
     body, suffix = found[1].replace(" ", ""), (found[2] or "").upper()

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.errors import QueryError
+from ostinato.errors import MatchError, QueryError
 from ostinato.events.ordering import python_values
 from ostinato.predicates import types as t
 
@@ -101,7 +101,10 @@ def of_arrow_text(kind: pa.DataType, array: pa.Array) -> Vector:
 
 def of_list(kind: pa.DataType, values: Sequence[Any]) -> Vector:
     """A Vector from Python objects; None is NULL."""
-    return from_arrow(pa.array(values, kind), kind)
+    try:
+        return from_arrow(pa.array(values, kind), kind)
+    except pa.ArrowCapacityError:
+        raise MatchError("TEXT_TOO_LONG", "the texts of one batch of rows have more than 2 GB together") from None
 
 
 def from_arrow(array: pa.Array | pa.ChunkedArray | pa.Scalar, kind: pa.DataType) -> Vector:

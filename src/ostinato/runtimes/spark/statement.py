@@ -136,6 +136,14 @@ class _Answerer:
         if written.lower() in self.tables and not any(t.name.lower() == written.lower() for t in clause.tables):
             return self.tables[written.lower()]
         common = _needed(text, written, clause.tables)
+        if any(table.span.start <= clause.span.start < table.span.end for level in common for table in level):
+            raise QueryError(
+                "CORRELATED_INPUT",
+                "the input of MATCH_RECOGNIZE can't be the recursive table that it stands in",
+                text=text,
+                span=clause.input,
+                hint="match the rows of the whole recursive table: FROM table MATCH_RECOGNIZE ( ... )",
+            )
         spans = [*(table.span for level in common for table in level), clause.input]
         try:
             return self.answer(_on_its_own(text, written, common), _args_inside(args, text, spans))
