@@ -45,6 +45,23 @@ def test_nan_is_greatest_and_equals_itself() -> None:
     assert values("0.0D = -0.0D") == [True]
 
 
+def test_fields_of_a_struct_are_named_by_columns_fields_and_aliases() -> None:
+    columns = {"i": ints(1), "s": pa.array([{"x": 2}])}
+    assert values("struct(i, s.x, i + 1, i AS `a b`)", **columns) == [{"i": 1, "x": 2, "col3": 2, "a b": 1}]
+    assert values("(I, s.x)", I=ints(1), s=columns["s"]) == [{"I": 1, "x": 2}]
+    assert values("named_struct('u', i)", **columns) == [{"u": 1}]
+    for text in ("(i, i) IN ((1, 2), (1, 1))", "(i, i) < (i, s.x)", "array_contains(array((i, i)), (1, 1))"):
+        assert values(text, **columns) == [True]  # two fields of one name
+
+
+def test_an_interval_of_months_and_days_is_refused() -> None:
+    months, mixed = (pa.array([pa.MonthDayNano(item)]) for item in ([14, 0, 0], [1, 2, 3]))
+    assert values("k", k=months) == [pa.MonthDayNano([14, 0, 0])]
+    with pytest.raises(QueryError) as error:
+        values("k", k=mixed)
+    assert error.value.code == "UNSUPPORTED_TYPE"
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -44,6 +44,15 @@ def test_null_nan_and_negative_zero_keys(session: SparkSession, sort: Any) -> No
 
 
 @pytest.mark.parametrize("sort", ["worker", "spark"])
+def test_nan_and_negative_zero_inside_structs_and_arrays(session: SparkSession, sort: Any) -> None:
+    values = [0.0, -0.0, math.nan, -math.nan, None, 1.5]
+    df = session.createDataFrame([(i, values[i % 6]) for i in range(60)], "id int, v double").repartition(5)
+    df = df.selectExpr("id", "struct(v, array(struct(v AS w))) AS k")
+    found = rows(df.transform(ost.match_recognize(COUNTS, sort=sort)))
+    assert sorted(row[1:] for row in found) == [(10, 4, 58), (10, 5, 59), (20, 0, 55), (20, 2, 57)]
+
+
+@pytest.mark.parametrize("sort", ["worker", "spark"])
 def test_several_keys_with_nulls(session: SparkSession, sort: Any) -> None:
     data = [(i, None if i % 2 else "a", None if i % 3 else i % 5) for i in range(60)]
     df = session.createDataFrame(data, "id int, k string, j int")

@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -249,3 +250,22 @@ def test_decimals_are_exact(spark: SparkSession) -> None:
         )
     )
     assert [tuple(row) for row in found.collect()] == [(Decimal("3.3000000000"), Decimal("4.2000000000"))]
+
+
+def test_fields_of_structs_are_named_as_spark_names_them(spark: SparkSession) -> None:
+    """From columns and fields as written, not from the columns in which values travel; in process the same."""
+    inputs = pa.table({"id": [1, 2], "name": ["a", "b"], "s": [{"x": 1, "y": {"z": 2}}] * 2})
+    clause = """ORDER BY id MEASURES struct(id, name) AS a, (A.id, name AS q) AS b, LAST(struct(ID, s.x)) AS c,
+        struct(A.s.y.z, LAST(A.id), PREV(id), count(*), id + 1) AS d, array_agg(struct(A.id, A.name)) AS e
+        PATTERN (A+) DEFINE A AS struct(A.id, 1).id > 0"""
+    wanted = {
+        "a": "struct<id:bigint,name:string>",
+        "b": "struct<id:bigint,q:string>",
+        "c": "struct<ID:bigint,x:bigint>",
+        "d": "struct<z:bigint,col2:bigint,col3:bigint,col4:bigint,col5:bigint>",
+        "e": "array<struct<id:bigint,name:string>>",
+    }
+    found = spark.createDataFrame(inputs).transform(ost.match_recognize(clause))
+    assert {field.name: field.dataType.simpleString() for field in found.schema.fields} == wanted
+    in_process = ost.match(clause, inputs)
+    assert found.toArrow().to_pylist() == in_process.to_pylist()

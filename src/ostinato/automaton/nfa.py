@@ -28,7 +28,7 @@ from ostinato.query.pattern import (
 )
 
 MAX_STATES = 20_000
-MAX_CHOICES = 1_000_000
+MAX_CHOICES = 100_000
 LONGEST_UNROLLED_BOUND = 10_000
 """An upper bound above this is taken as "no bound", and a partition with as many rows is refused when it comes."""
 

@@ -124,10 +124,11 @@ class _Positions:
             loop = self.part(body, query)
             self._connect(loop.last, loop.first)
             return self._joined(whole, _Part(loop.empty or at_least == 0, loop.first, loop.last))
-        for _ in range(at_most - at_least):
-            more = self.part(body, query)
-            whole = self._joined(whole, _Part(True, more.first, more.last))
-        return whole
+        rest = _NOTHING
+        for _ in range(at_most - at_least):  # (r (r r?)?)?: one after the other, each copy would follow all before it
+            more = self._joined(self.part(body, query), rest)
+            rest = _Part(True, more.first, more.last)
+        return self._joined(whole, rest)
 
     def _connect(self, ends: frozenset[int], starts: frozenset[int]) -> None:
         self.links += len(ends) * len(starts)

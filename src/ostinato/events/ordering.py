@@ -7,7 +7,8 @@ all other columns that were shipped, so that the result doesn't depend on how th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -90,8 +91,8 @@ def _ascending(groups: NDArray[np.int64], keys: Sequence[pa.Array]) -> NDArray[n
 def _codes(values: pa.Array) -> NDArray[np.int64]:
     """A number for each distinct value, in the order of first appearance."""
     if pa.types.is_nested(values.type):
-        seen: dict[object, int] = {}
-        return np.array([seen.setdefault(repr(value), len(seen)) for value in values.to_pylist()], np.int64)
+        seen: dict[tuple[object, ...], int] = {}
+        return np.array([seen.setdefault(_comparable(value), len(seen)) for value in python_values(values)], np.int64)
     if pa.types.is_decimal(values.type) or pa.types.is_duration(values.type):
         values = values.cast(pa.string() if pa.types.is_decimal(values.type) else pa.int64())
     encoded = values.dictionary_encode(null_encoding="encode")
@@ -154,15 +155,36 @@ def _float_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _nested_ranks(values: pa.Array) -> NDArray[np.int64]:
     """Arrays and structs compare element by element, NULL first; maps aren't ordered, any fixed order will do."""
-    items = [_comparable(value) for value in values.to_pylist()]
+    items = [_comparable(value) for value in python_values(values)]
     ordered = {item: rank for rank, item in enumerate(sorted(set(items)))}
     return np.array([ordered[item] for item in items], np.int64)
 
 
+def python_values(values: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """As `to_pylist`, with structs as tuples: their fields may have the same name twice."""
+    if isinstance(values, pa.ChunkedArray):
+        return [value for chunk in values.chunks for value in python_values(chunk)]
+    if pa.types.is_struct(values.type):
+        columns = [python_values(values.field(i)) for i in range(values.type.num_fields)]
+        rows: list[Any] = list(zip(*columns, strict=True)) if columns else [()] * len(values)
+    elif pa.types.is_list(values.type):
+        ends = values.offsets.to_pylist()
+        items = python_values(values.values.slice(ends[0], ends[-1] - ends[0]))
+        rows = [items[start - ends[0] : end - ends[0]] for start, end in pairwise(ends)]
+    else:
+        return list(values.to_pylist())
+    return (
+        rows
+        if values.null_count == 0
+        else [row if ok else None for row, ok in zip(rows, values.is_valid().to_pylist(), strict=True)]
+    )
+
+
 def _comparable(value: object) -> tuple[object, ...]:
+    """A tuple that compares and hashes as Spark compares the value: NaN equals NaN, -0.0 equals 0.0, at any depth."""
     if value is None:
         return (0,)
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # a struct inside a map
         return (1, *(_comparable(item) for item in value.values()))
     if isinstance(value, list | tuple):
         return (1, *(_comparable(item) for item in value))

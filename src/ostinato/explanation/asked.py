@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError
-from ostinato.language.cursor import Cursor
 from ostinato.language.expressions import is_niladic
 from ostinato.language.fluent import PatternQuery
+from ostinato.language.lexer import first_token
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import read_statement
 from ostinato.predicates.types import Settings, parse_type
@@ -54,7 +54,7 @@ def read_question(query: Any, table: Any = None) -> list[Asked]:
             f"expected the text of a query, got {type(query).__name__}",
             hint="a clause, SQL text with MATCH_RECOGNIZE in it, or an ost.pattern(...)",
         )
-    if Cursor(query).token.upper not in _STATEMENT_WORDS:
+    if first_token(query).upper not in _STATEMENT_WORDS:
         return [_alone(parse_clause(query), table)]
     found = list(_clauses_of(query))
     if not found:

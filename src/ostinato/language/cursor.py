@@ -27,7 +27,9 @@ class Cursor:
 
     def sees(self, *words: str) -> bool:
         """Whether the next tokens are these keywords or symbols, in this order."""
-        return all(self.ahead(i).upper == word for i, word in enumerate(words))
+        if self.token.upper != words[0]:
+            return False
+        return all(self.ahead(i).upper == words[i] for i in range(1, len(words)))
 
     def take(self) -> Token:
         token = self.token

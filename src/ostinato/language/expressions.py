@@ -23,7 +23,9 @@ from ostinato.query.expressions import (
     Parameter,
     Star,
     Subscript,
+    children,
     span_of,
+    string_literal,
 )
 
 MAX_DEPTH = 50
@@ -31,6 +33,12 @@ MAX_DEPTH = 50
 
 MAX_CHAIN = 140
 """How many operators of a kind may follow one another: `a + b + c` nests to the left."""
+
+MAX_LEVELS = 150
+"""How high the tree of an expression may be, parentheses and chains together."""
+
+MAX_LIST = 10_000
+"""How many values a list may have, as that of IN."""
 
 _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
     {"|": "|"},
@@ -80,7 +88,22 @@ class ExpressionParser:
 
     def expression(self) -> Expr:
         with self._deeper():
-            return self._logical("OR")
+            expr = self._logical("OR")
+        if self.depth == 0:
+            self._check_height(expr)
+        return expr
+
+    def _check_height(self, expr: Expr) -> None:
+        """Refuses trees on which Python's stack would end later: `x IS NULL IS NULL ...` nests, too."""
+        level, height = [expr], 0
+        while level:
+            height += 1
+            if height > MAX_LEVELS:
+                hint = "compute a part of it before matching, as a column"
+                self.cursor.fail(
+                    f"an expression has at most {MAX_LEVELS} levels", code="TOO_DEEP", span=span_of(expr), hint=hint
+                )
+            level = [child for node in level for child in children(node)]
 
     @contextmanager
     def _deeper(self) -> Iterator[None]:
@@ -275,6 +298,8 @@ class ExpressionParser:
             part, end = cursor.name("a column")
             parts.append(part)
             span = span.to(end)
+            if len(parts) > MAX_DEPTH:
+                cursor.fail(f"fields nest at most {MAX_DEPTH} levels deep", code="TOO_DEEP", span=span)
         if any(name.text.lower() in scope for scope in self.parameters):
             expr: Expr = Parameter(name, span)
             for part in parts[1:]:
@@ -292,7 +317,9 @@ class ExpressionParser:
         if not distinct and cursor.sees("ALL") and cursor.ahead().upper not in (")", ","):
             cursor.take()
         args = self._special_arguments(name) if not distinct else None
-        if args is None:
+        if args is None and name == "struct":
+            name, args = "named_struct", [] if cursor.accept(")") else self._fields()
+        elif args is None:
             args = self._list(")")
         call = Call(name, tuple(args), distinct, semantics, token.span.to(cursor.tokens[cursor.at - 1].span))
         for word in ("OVER", "FILTER", "WITHIN"):
@@ -345,10 +372,40 @@ class ExpressionParser:
         if cursor.accept(end):
             return items
         while True:
-            items.append(self.expression())
+            items.append(self._listed_literal(end) or self.expression())
             if cursor.accept(end):
                 return items
             cursor.expect(",", hint=f"the list is closed by '{end}'")
+            if len(items) >= MAX_LIST:
+                hint = "put the values into a table and join it before matching"
+                cursor.fail(f"a list has at most {MAX_LIST:,} values", code="TOO_MANY_VALUES", hint=hint)
+
+    def _listed_literal(self, end: str) -> Expr | None:
+        """A number or string that stands alone in a list: long lists consist of them, so they take a short way."""
+        token = self.cursor.token
+        if token.kind not in (Kind.NUMBER, Kind.STRING) or self.cursor.ahead().upper not in (",", end):
+            return None
+        return self.primary()
+
+    def _fields(self, first: Expr | None = None) -> list[Expr]:
+        """The fields of a struct up to the closing parenthesis: each one's name, then its value.
+
+        Spark takes a name from the text of a column or field. Our columns reach Spark under other names, so the name is
+        written down here. `first` is the first value, if it has been read.
+        """
+        cursor, items = self.cursor, []
+        value = first
+        while True:
+            if value is None:
+                value = self.expression()
+            name = _field_name(value, len(items) // 2)
+            if cursor.accept("AS"):
+                name = string_literal(cursor.name("a field name")[0].text)
+            items += [name, value]
+            value = None
+            if cursor.accept(")"):
+                return items
+            cursor.expect(",", hint="the list is closed by ')'")
 
     def _parenthesised(self) -> Expr:
         cursor, start = self.cursor, self.cursor.token
@@ -357,12 +414,17 @@ class ExpressionParser:
             return self._lambda(names, start.span)
         cursor.expect("(")
         self._refuse_subquery()
-        inner = self._list(")")
-        if not inner:
+        if cursor.sees(")"):
             cursor.fail("empty parentheses are no expression", span=start.span)
-        if len(inner) > 1:
-            return Call("struct", tuple(inner), span=start.span.to(cursor.tokens[cursor.at - 1].span))
-        return inner[0]
+        inner = self.expression()
+        if cursor.accept(")"):
+            return inner
+        fields = self._fields(inner)
+        if len(fields) == 2:
+            cursor.fail(
+                "a name can't be given here", span=start.span, hint="a struct of one field is struct(x AS name)"
+            )
+        return Call("named_struct", tuple(fields), span=start.span.to(cursor.tokens[cursor.at - 1].span))
 
     def _lambda_parameters(self) -> tuple[Name, ...] | None:
         """The names of `(x, y) ->` if that is what stands here; steps over them then."""
@@ -475,6 +537,16 @@ class ExpressionParser:
 def _span(first: Expr, last: Expr) -> Span | None:
     span = span_of(first)
     return None if span is None else span.to(span_of(last))
+
+
+def _field_name(value: Expr, place: int) -> Literal:
+    """The name that Spark gives a struct's field at this place, counted from 0, where none is written."""
+    match value:
+        case ColumnRef(parts=(*_, name)) | Field(name=name) | Parameter(name=name):
+            return string_literal(name.text)
+        case Subscript(index=Literal(kind="string") as name):
+            return name
+    return string_literal(f"col{place + 1}")
 
 
 def is_niladic(name: str) -> bool:

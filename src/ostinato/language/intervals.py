@@ -32,8 +32,10 @@ _RANGES = {
     ("year", "month"): r"(?P<year>\d+)-(?P<month>\d+)",
 }
 _WORD = re.compile(r"^\s*interval\s*", re.IGNORECASE)
-_RANGE = re.compile(r"([+-]?)\s*('[^']*'|\"[^\"]*\")\s*([a-z]+)\s+to\s+([a-z]+)", re.IGNORECASE)
-_AMOUNT = re.compile(r"([+-]?)\s*(?:'\s*([+-]?[\d.]+)\s*'|\"\s*([+-]?[\d.]+)\s*\"|([\d.]+))\s*([a-z]+)", re.IGNORECASE)
+_RANGE = re.compile(r"([+-]?)\s*('[^']*'|\"[^\"]*\")\s*([a-z]+)\s+to\s+([a-z]+)", re.IGNORECASE | re.ASCII)
+_AMOUNT = re.compile(
+    r"([+-]?)\s*(?:'\s*([+-]?[\d.]+)\s*'|\"\s*([+-]?[\d.]+)\s*\"|([\d.]+))\s*([a-z]+)", re.IGNORECASE | re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def _ranged(negative: bool, body: str, first: str, last: str) -> Interval:
     """`'1 02:03:04' DAY TO SECOND`."""
     if (first, last) not in _RANGES:
         raise ValueError(f"{first} to {last}")
-    found = re.fullmatch(r"\s*([+-]?)\s*" + _RANGES[first, last] + r"\s*", body)
+    found = re.fullmatch(r"\s*([+-]?)\s*" + _RANGES[first, last] + r"\s*", body, re.ASCII)
     if not found:
         raise ValueError(body)
     fields = {name: int(value) for name, value in found.groupdict().items() if value and name != "fraction"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span
@@ -41,6 +42,9 @@ class Token:
 SYMBOLS = ("<=>", ">>>", "<>", "!=", ">=", "<=", "==", "||", "->", "=>", "::", "<<", ">>")
 """Symbols of more than one character, longest first. `{-` and `*?` stay apart: patterns read them one by one."""
 
+MAX_NUMBER = 1000
+"""How many characters a number may have: enough for any double written out."""
+
 _QUOTES = {"'": Kind.STRING, '"': Kind.DOUBLE_QUOTED, "`": Kind.BACK_QUOTED}
 
 
@@ -50,8 +54,16 @@ def tokenize(text: str) -> list[Token]:
     >>> [token.text for token in tokenize("A.price >= 1.5 -- a comment")]
     ['A', '.', 'price', '>=', '1.5', '']
     """
+    return [*_tokens(text), Token(Kind.END, "", Span(len(text), len(text)))]
+
+
+def first_token(text: str) -> Token:
+    """The first token, without reading the rest; END where there is none."""
+    return next(_tokens(text), None) or Token(Kind.END, "", Span(len(text), len(text)))
+
+
+def _tokens(text: str) -> Iterator[Token]:
     _check_text(text)
-    tokens: list[Token] = []
     at, size = 0, len(text)
     while at < size:
         char = text[at]
@@ -64,10 +76,8 @@ def tokenize(text: str) -> list[Token]:
             at = _end_of_comment(text, at)
         else:
             kind, end = _token_at(text, at)
-            tokens.append(Token(kind, text[at:end], Span(at, end)))
+            yield Token(kind, text[at:end], Span(at, end))
             at = end
-    tokens.append(Token(Kind.END, "", Span(size, size)))
-    return tokens
 
 
 def _check_text(text: str) -> None:
@@ -88,7 +98,7 @@ def _token_at(text: str, at: int) -> tuple[Kind, int]:
         return _QUOTES[char], _end_of_quoted(text, at, at)
     if char in "rRxX" and at + 1 < len(text) and text[at + 1] in "'\"":
         return Kind.STRING, _end_of_quoted(text, at + 1, at, raw=char in "rR")
-    if char.isdigit() or (char == "." and at + 1 < len(text) and text[at + 1].isdigit()):
+    if _is_digit(text, at) or (char == "." and _is_digit(text, at + 1)):
         return Kind.NUMBER, _end_of_number(text, at)
     if char.isalpha() or char == "_":
         end = at + 1
@@ -133,19 +143,21 @@ def _end_of_quoted(text: str, at: int, start: int, *, raw: bool = False) -> int:
 
 
 def _end_of_number(text: str, at: int) -> int:
-    end = at
-    while end < len(text) and text[end].isdigit():
-        end += 1
-    if end < len(text) and text[end] == "." and not text.startswith("..", end):
-        end += 1
-        while end < len(text) and text[end].isdigit():
-            end += 1
+    end = _end_of_digits(text, at)
+    if text.startswith(".", end) and not text.startswith("..", end):
+        end = _end_of_digits(text, end + 1)
     if end < len(text) and text[end] in "eE":
         digits = end + 2 if text[end + 1 : end + 2] in ("+", "-") else end + 1
-        if digits < len(text) and text[digits].isdigit():
-            end = digits
-            while end < len(text) and text[end].isdigit():
-                end += 1
+        if _is_digit(text, digits):
+            end = _end_of_digits(text, digits)
+    if end - at > MAX_NUMBER:
+        raise QueryError(
+            "INVALID_LITERAL",
+            f"a number has {end - at} characters, more than {MAX_NUMBER}",
+            text=text,
+            span=Span(at, at + 1),
+            hint="write it with an exponent",
+        )
     for suffix in ("bd", "l", "s", "y", "d", "f"):
         after = end + len(suffix)
         if text[end:after].lower() == suffix and not (
@@ -153,3 +165,14 @@ def _end_of_number(text: str, at: int) -> int:
         ):
             return after
     return end
+
+
+def _is_digit(text: str, at: int) -> bool:
+    """Digits of other scripts, and superscripts, are none for Spark."""
+    return "0" <= text[at : at + 1] <= "9"
+
+
+def _end_of_digits(text: str, at: int) -> int:
+    while _is_digit(text, at):
+        at += 1
+    return at

@@ -25,6 +25,7 @@ from ostinato.query.match_recognize import (
     SortKey,
     Subset,
 )
+from ostinato.query.pattern import MAX_BOUND
 
 Item = TypeVar("Item")
 
@@ -263,8 +264,10 @@ class _ClauseParser:
             return known
         start = cursor.take().span
         token = cursor.take()
-        if token.kind is not Kind.NUMBER or not token.text.isdigit() or int(token.text) < 1:
-            cursor.fail("MAXLENGTH takes a whole number from 1 on", code="INVALID_MAXLENGTH", span=token.span)
+        if token.kind is not Kind.NUMBER or not token.text.isdigit() or not 1 <= int(token.text) <= MAX_BOUND:
+            cursor.fail(
+                f"MAXLENGTH takes a whole number from 1 to {MAX_BOUND}", code="INVALID_MAXLENGTH", span=token.span
+            )
         if known is not None:
             cursor.fail("MAXLENGTH stands here a second time", code="INVALID_MAXLENGTH", span=start)
         return int(token.text)

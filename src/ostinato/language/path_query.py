@@ -132,7 +132,8 @@ class _Parser:
     def _times(self) -> int:
         token = self.cursor.take()
         if not token.text.isdigit() or int(token.text) > MAX_TIMES:
-            self.cursor.fail(f"'{token.text}' is no number of times up to {MAX_TIMES:,}", span=token.span)
+            message = f"'{token.text}' is no number of times up to {MAX_TIMES:,}"
+            self.cursor.fail(message, span=token.span, hint="leave the upper number out for any number of times: {2,}")
         return int(token.text)
 
     def _accept(self, symbol: str) -> bool:

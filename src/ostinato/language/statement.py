@@ -16,6 +16,8 @@ END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DI
 SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
 _END_OF_RELATION = frozenset("ON USING TABLESAMPLE PIVOT UNPIVOT".split())
 _STARTS_OF_QUERY = frozenset("SELECT WITH FROM TABLE MAP REDUCE".split())
+MAX_NESTING = 100
+"""How deep WITH may stand inside parentheses."""
 NO_ALIAS = (
     END_OF_FROM
     | SET_OPERATIONS
@@ -193,6 +195,14 @@ class _Reader:
     def _with_list(self, at: int, scopes: list[_Scope]) -> int:
         """Reads WITH a AS ( ... ), b AS ( ... ): the queries inside are read like any other text."""
         scope = scopes[-1]
+        if len(scopes) > MAX_NESTING:
+            raise QueryError(
+                "TOO_DEEP",
+                f"queries nest at most {MAX_NESTING} levels deep",
+                text=self.text,
+                span=self.tokens[at].span,
+                hint="make a view of the inner ones",
+            )
         at += 1
         recursive = self.tokens[at].upper == "RECURSIVE"
         at += recursive

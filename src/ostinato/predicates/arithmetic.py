@@ -180,8 +180,29 @@ def _remainder(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Ve
                 divisor = np.where(divisor == -1, 1, divisor).astype(divisor.dtype)  # MIN % -1 traps
             return Vector(kind, np.fmod(left.values, divisor).astype(kind.to_pandas_dtype(), copy=False), valid)
     one, two, scale = _aligned(left, Vector(right.type, divisor))
+    return fitted(site, kind, rescaled(_rest(one, two), 38, scale, kind.scale), valid)
+
+
+def _rest(one: Any, two: Any) -> Any:
+    """The remainder of whole numbers of any size, with the sign of the dividend."""
     size = np.abs(one) % np.abs(two)
-    return fitted(site, kind, rescaled(np.where(one < 0, -size, size), 38, scale, kind.scale), valid)
+    return np.where(one < 0, -size, size)
+
+
+def _positive_remainder(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
+    """pmod: a remainder below zero is lifted by the divisor, and taken by it once more."""
+    if not t.is_decimal(kind):
+        rest = _remainder(site, kind, left, right)
+        dtype = rest.values.dtype
+        wide = np.promote_types(dtype, np.int32) if t.is_integral(kind) else dtype  # Java adds small numbers as int
+        with np.errstate(all="ignore"):
+            lifted = np.fmod(rest.values.astype(wide) + right.values, right.values)
+        return Vector(kind, np.where(rest.values < 0, lifted, rest.values).astype(dtype), rest.valid)
+    valid, divisor = _divisor(site, left, right)
+    one, two, scale = _aligned(left, Vector(right.type, divisor))
+    remainder = _rest(one, two)
+    lifted = np.where(remainder < 0, _rest(remainder + two, two), remainder)
+    return fitted(site, kind, rescaled(lifted, 38, scale, kind.scale), valid)
 
 
 def _whole_quotient(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
@@ -321,3 +342,4 @@ ARITHMETIC: dict[str, Function] = {
     ">>": _shift(">>"),
     ">>>": _shift(">>>"),
 }
+POSITIVE_REMAINDER = _planned("%", *[strict(_positive_remainder)] * 3)

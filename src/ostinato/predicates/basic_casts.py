@@ -35,12 +35,13 @@ def _overflow(vector: Vector, kind: pa.DataType) -> str:
 
 def _float_to_int(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
     info = np.iinfo(kind.to_pandas_dtype())
-    low, high = float(info.min), float(info.max) + 1  # the bound 2^63 is a double, 2^63 - 1 isn't
     whole = np.trunc(vector.values.astype(np.float64))
-    bad = ~((whole >= low) & (whole < high))
     if site.settings.ansi:
+        # Spark compares with the greatest value as a double: for BIGINT that is 2^63, which becomes 2^63 - 1.
+        bad = ~((whole >= float(info.min)) & (whole <= float(info.max)))
         valid = checked(site, bad, vector.valid, "CAST_OVERFLOW", _overflow(vector, kind))
-        return Vector(kind, np.where(bad, 0, whole).astype(info.dtype), valid)
+        beyond = whole >= 2.0**63
+        return Vector(kind, np.where(beyond, info.max, np.where(bad | beyond, 0, whole).astype(info.dtype)), valid)
     wide = np.int64 if kind == t.INT64 else np.int32  # Java saturates to int or long, then cuts bits
     edge = np.iinfo(wide)
     inside = (whole >= edge.min) & (whole < float(edge.max) + 1)

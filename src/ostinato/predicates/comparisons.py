@@ -10,15 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.events.ordering import group_numbers
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.decimals import rescaled
 from ostinato.predicates.nodes import Function, Kernel, Site, Typed, eager
-from ostinato.predicates.vectors import Bools, Vector, both_valid, broadcast_length
+from ostinato.predicates.vectors import Bools, Vector, both_valid, broadcast_length, to_arrow
 
 _NUMPY = {"=": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 _ARROW = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
 _PYTHON = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+FEW_VALUES = 16
+"""Up to so many values of IN are compared one by one; more are looked up together."""
 
 
 def unify(site: Site, args: Sequence[Typed]) -> tuple[Typed, Typed]:
@@ -112,9 +117,9 @@ def sort_key(value: Any) -> Any:
         return (0,)
     if isinstance(value, float):
         return (1, value != value, 0.0 if value != value else value)
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # a struct inside a map
         return (1, tuple(sort_key(part) for part in value.values()))
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return (1, tuple(sort_key(part) for part in value))
     if isinstance(value, str):
         return (1, value.encode())
@@ -193,12 +198,31 @@ def _in(site: Site, args: Sequence[Typed]) -> Typed:
     if kind is None or t.is_map(kind):
         raise site.mismatch("the values of IN have types that don't compare: " + type_list(args))
     cast = [implicit(arg, kind, site.settings) for arg in args]
+    constants = [arg.constant for arg in cast[1:] if arg.constant is not None]
+    if kind in (t.NULL, t.MONTHS) or len(constants) <= FEW_VALUES:
+        listed, computed = None, cast[1:]
+    else:
+        listed = pa.concat_arrays([to_arrow(vector) for vector in constants])
+        computed = [arg for arg in cast[1:] if arg.constant is None]
 
     def kernel(site: Site, kind: pa.DataType, value: Vector, *options: Vector) -> Vector:
         same = _comparison("=")
-        return any_of(site, [same(site, t.BOOL, value, option) for option in options])
+        parts = [same(site, t.BOOL, value, option) for option in options]
+        return any_of(site, parts if listed is None else [_is_listed(value, listed), *parts])
 
-    return eager(site, t.BOOL, kernel, cast)
+    return eager(site, t.BOOL, kernel, (cast[0], *computed))
+
+
+def _is_listed(value: Vector, listed: pa.Array) -> Vector:
+    """Whether each value is one of many constants: NULL if the value is, or where a constant is and none is equal."""
+    numbers = group_numbers(len(listed) + len(value), [pa.concat_arrays([listed, to_arrow(value)])])
+    constants, values = numbers[: len(listed)], numbers[len(listed) :]
+    known = constants[np.asarray(listed.is_valid())] if listed.null_count else constants
+    is_in = np.isin(values, known)
+    valid = value.valid
+    if listed.null_count:
+        valid = is_in if valid is None else is_in & valid
+    return Vector(t.BOOL, is_in, valid)
 
 
 def _between(site: Site, args: Sequence[Typed]) -> Typed:

@@ -13,7 +13,8 @@ from ostinato.predicates.casts import cast_node
 from ostinato.predicates.comparisons import COMPARISONS
 from ostinato.predicates.functions_math import MATH
 from ostinato.predicates.functions_nested import NESTED, NESTED_OPERATORS
-from ostinato.predicates.functions_text import TEXT, TEXT_OPERATORS
+from ostinato.predicates.functions_patterns import PATTERN_OPERATORS, PATTERNS
+from ostinato.predicates.functions_text import TEXT
 from ostinato.predicates.functions_time import TIME
 from ostinato.predicates.logic import CONDITIONALS, LOGIC
 from ostinato.predicates.nodes import Function, Site, Typed
@@ -34,10 +35,10 @@ _CASTS = {
 }  # fmt: skip
 
 OPERATORS: dict[str, Function] = {
-    **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **TEXT_OPERATORS, **NESTED_OPERATORS,
+    **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **PATTERN_OPERATORS, **NESTED_OPERATORS,
 }  # fmt: skip
 FUNCTIONS: dict[str, Function] = {
-    **CONDITIONALS, **MATH, **TIME, **TEXT, **NESTED,
+    **CONDITIONALS, **MATH, **TIME, **TEXT, **PATTERNS, **NESTED,
     **{name: _casting(lambda site, kind=kind: kind) for name, kind in _CASTS.items()},  # type: ignore[misc]
     "timestamp": _casting(lambda site: site.settings.timestamp),
 }  # fmt: skip
@@ -58,7 +59,7 @@ SPARK_ONLY = frozenset(
     hash hex inline inline_outer is_valid_utf8 isnotdistinct java_method json_array_length json_object_keys json_tuple
     levenshtein localtimestamp luhn_check make_dt_interval make_interval make_timestamp make_timestamp_ltz
     make_timestamp_ntz make_ym_interval map map_concat map_contains_key map_entries map_filter map_from_arrays
-    map_from_entries map_keys map_values map_zip_with mask md5 months_between monthname named_struct next_day
+    map_from_entries map_keys map_values map_zip_with mask md5 months_between monthname next_day
     octet_length overlay parse_json parse_url percentile printf quote raise_error reduce reflect regexp_count
     regexp_extract_all regexp_instr regexp_substr rint schema_of_json sec sentences sequence session_window sha sha1
     sha2 soundex split_part stack str_to_map substring_index to_binary to_char to_csv to_json to_number

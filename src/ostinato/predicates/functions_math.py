@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.predicates import types as t
-from ostinato.predicates.arithmetic import ARITHMETIC, overflow
+from ostinato.predicates.arithmetic import ARITHMETIC, POSITIVE_REMAINDER, overflow
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.decimals import divided_half_up, fitted
 from ostinato.predicates.nodes import Function, Site, Typed, eager, fail_where, strict
@@ -129,6 +129,10 @@ def _floor_or_ceil(down: bool) -> Function:
     return Function(1, 1, plan)
 
 
+MOST_PLACES = 325
+"""A double has no digit further than so many places before or behind the point."""
+
+
 def _places(site: Site, args: Sequence[Typed]) -> int | None:
     """The second argument of ROUND, which has to be a constant; None when it is NULL."""
     if len(args) < 2:
@@ -144,6 +148,7 @@ def _rounding(half_even: bool) -> Function:
         node, places = numeric(site, args[0]), _places(site, args)
         if places is None:
             return Typed(node.type, lambda frame: nulls_of(node.type), span=site.span)
+        places = min(max(places, -MOST_PLACES), MOST_PLACES)
         if t.is_decimal(node.type):
             return _round_decimal(site, node, places, half_even)
 
@@ -215,20 +220,6 @@ def _sign(values: Doubles) -> Doubles:
     return np.where(values == 0, values, np.sign(values))  # -0.0 keeps its sign
 
 
-def _pmod(site: Site, args: Sequence[Typed]) -> Typed:
-    """The remainder with the sign of the divisor's size: never negative for a positive divisor."""
-    remainder = ARITHMETIC["%"].plan(site, args)
-
-    def kernel(site: Site, kind: pa.DataType, rest: Vector, by: Vector) -> Vector:
-        values = rest.values
-        with np.errstate(all="ignore"):
-            lifted = np.fmod(values + by.values, by.values) if not t.is_decimal(kind) else values + by.values
-            return Vector(kind, np.where(values < 0, lifted, values).astype(values.dtype), both_valid(rest, by))
-
-    divisor = implicit(args[1], remainder.type, site.settings)
-    return eager(site, remainder.type, strict(kernel), (remainder, divisor))
-
-
 MATH: dict[str, Function] = {
     "abs": Function(1, 1, _abs),
     "round": _rounding(half_even=False),
@@ -250,7 +241,7 @@ MATH: dict[str, Function] = {
     "sign": _of_doubles(_sign),
     "signum": _of_doubles(_sign),
     "mod": ARITHMETIC["%"],
-    "pmod": Function(2, 2, _pmod),
+    "pmod": POSITIVE_REMAINDER,
     "negative": ARITHMETIC["neg"],
     "positive": ARITHMETIC["pos"],
     "sin": _of_doubles(np.sin),

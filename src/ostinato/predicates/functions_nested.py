@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.events.ordering import python_values
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.comparisons import sort_key
 from ostinato.predicates.functions_math import whole
-from ostinato.predicates.functions_text import as_text, concat_text, row_by_row
+from ostinato.predicates.functions_text import as_text, concat_text, join_checked, row_by_row
 from ostinato.predicates.logic import common
 from ostinato.predicates.nodes import Function, Site, Typed, constant, eager, strict
 from ostinato.predicates.vectors import (
@@ -58,16 +59,27 @@ def _array(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, t.array_of(kind), kernel, parts)
 
 
-def _struct(site: Site, args: Sequence[Typed]) -> Typed:
-    """(a, b) as IN compares them; the fields are col1, col2, ..."""
-    kind = pa.struct([pa.field(f"col{number}", arg.type) for number, arg in enumerate(args, 1)])
+def _named_struct(site: Site, args: Sequence[Typed]) -> Typed:
+    """name, value, name, value, ...; the parser writes `struct(a, b)` and `(a, b)` like this, too."""
+    if len(args) % 2:
+        raise QueryError("INVALID_ARGUMENTS", f"{site.name} takes names and values in turn", span=site.span)
+    names = [_literal_text(site, arg) for arg in args[::2]]
+    values = args[1::2]
+    kind = pa.struct([pa.field(name, value.type) for name, value in zip(names, values, strict=True)])
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         columns = [to_arrow(vector.expanded(length)) for vector in vectors]
         return of_arrow_text(kind, pa.StructArray.from_arrays(columns, fields=list(kind)))
 
-    return eager(site, kind, kernel, args)
+    return eager(site, kind, kernel, values)
+
+
+def _literal_text(site: Site, name: Typed) -> str:
+    text = None if name.constant is None or name.type != t.STRING else to_arrow(name.constant)[0].as_py()
+    if not isinstance(text, str):
+        raise site.mismatch(f"the names of {site.name} are texts written as literals")
+    return text
 
 
 # --- looking inside ---------------------------------------------------------------------------------------------------
@@ -192,7 +204,7 @@ def python_rows(compute: Compute) -> Any:
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
-        columns = [to_arrow(vector.expanded(length)).to_pylist() for vector in vectors]
+        columns = [python_values(to_arrow(vector.expanded(length))) for vector in vectors]
         found = [None if None in row else compute(*row) for row in until_stopped(zip(*columns, strict=True))]
         return from_arrow(pa.array(found, kind), kind)
 
@@ -274,7 +286,7 @@ def _slice(site: Site, args: Sequence[Typed]) -> Typed:
 def _array_join(site: Site, args: Sequence[Typed]) -> Typed:
     def compute(items: list[Any], separator: str, filler: str | None = None) -> str:
         shown = [filler if item is None else item for item in items]
-        return separator.join(item for item in shown if item is not None)
+        return join_checked(site, separator, [item for item in shown if item is not None])
 
     array = _array_argument(site, args[0])
     if t.is_nested(array.type.value_type):
@@ -307,7 +319,7 @@ def _reverse(site: Site, args: Sequence[Typed]) -> Typed:
 NESTED_OPERATORS: dict[str, Function] = {"||": Function(2, 2, _concat)}
 NESTED: dict[str, Function] = {
     "array": Function(0, None, _array),
-    "struct": Function(1, None, _struct),
+    "named_struct": Function(2, None, _named_struct),
     "size": _size(null_size=True),
     "cardinality": _size(null_size=True),
     "array_size": _size(null_size=False),

@@ -1,20 +1,14 @@
-"""Functions on text. Lengths and positions count code points, as Spark's do.
-
-Patterns of RLIKE and regexp_* are read by Python's `re`: for the usual constructs it agrees with Java. What doesn't
-(possessive quantifiers before Python 3.11, `\\p{...}` classes) is refused or differs; push such a predicate to Spark.
-"""
+"""Functions on text. Lengths and positions count code points, as Spark's do."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.errors import QueryError
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import can_cast, implicit
 from ostinato.predicates.comparisons import type_list
@@ -31,6 +25,20 @@ def as_text(site: Site, node: Typed) -> Typed:
     if node.type == t.BINARY or t.is_nested(node.type) or not can_cast(node.type, t.STRING, site.settings):
         raise site.mismatch(f"{site.name} needs a string, not {t.spark_name(node.type)}")
     return implicit(node, t.STRING, site.settings)
+
+
+MAX_TEXT = 2**24
+"""How many characters a text may have that a function makes."""
+
+
+def check_size(site: Site, size: int) -> None:
+    """Raises before a text is made that would be too long."""
+    if size > MAX_TEXT:
+        raise site.fault(
+            "TEXT_TOO_LONG",
+            f"{site.name} would make a text of {size:,} characters, more than {MAX_TEXT:,}",
+            "evaluate it with Spark, behind the matching",
+        )
 
 
 def row_by_row(compute: Compute, *, with_site: bool = False) -> Kernel:
@@ -50,12 +58,14 @@ def _rows(columns: Sequence[list[Any]], length: int) -> Iterator[tuple[Any, ...]
     return until_stopped(zip(*columns, strict=True) if columns else [()] * length)
 
 
-def _function(kinds: str, result: pa.DataType, compute: Compute, least: int | None = None) -> Function:
+def _function(
+    kinds: str, result: pa.DataType, compute: Compute, least: int | None = None, *, with_site: bool = False
+) -> Function:
     """A row-by-row function; `kinds` says what the arguments are: t(ext) or n(umber)."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         cast = [as_text(site, a) if kind == "t" else whole(site, a) for a, kind in zip(args, kinds, strict=False)]
-        return eager(site, result, row_by_row(compute), cast)
+        return eager(site, result, row_by_row(compute, with_site=with_site), cast)
 
     return Function(len(kinds) if least is None else least, len(kinds), plan)
 
@@ -116,8 +126,9 @@ def concat_text(site: Site, args: Sequence[Typed]) -> Typed:
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
-        if length == 1:
-            return row_by_row(lambda *parts: "".join(parts))(site, kind, *vectors)
+        longest = sum(pc.max(pc.binary_length(vector.values)).as_py() or 0 for vector in vectors)
+        if length == 1 or longest > MAX_TEXT:
+            return row_by_row(lambda *parts: join_checked(site, "", parts))(site, kind, *vectors)
         joined = pc.binary_join_element_wise(*[_scalar_or_array(v) for v in vectors], pa.scalar(""))
         return of_arrow_text(kind, joined)
 
@@ -131,129 +142,18 @@ def _concat_ws(site: Site, args: Sequence[Typed]) -> Typed:
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         columns = [vector.expanded(length).to_list() for vector in vectors]
-        return of_list(kind, [_joined(row) for row in _rows(columns, length)])
+        return of_list(kind, [_joined(site, row) for row in _rows(columns, length)])
 
     return eager(site, t.STRING, kernel, cast)
 
 
-def _joined(row: tuple[Any, ...]) -> str | None:
+def _joined(site: Site, row: tuple[Any, ...]) -> str | None:
     if row[0] is None:
         return None
     parts: list[str] = []
     for part in row[1:]:
         parts.extend([part] if isinstance(part, str) else [item for item in part or () if item is not None])
-    return str(row[0]).join(parts)
-
-
-# --- LIKE and regular expressions -------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=512)
-def like_pattern(pattern: str, escape: str, ignore_case: bool) -> re.Pattern[str]:
-    """A LIKE pattern as a regular expression over the whole text."""
-    pieces, position = [], 0
-    while position < len(pattern):
-        char = pattern[position]
-        if char == escape:
-            position += 1
-            follower = pattern[position : position + 1]
-            if follower not in ("%", "_", escape) or not follower:
-                raise ValueError(pattern)
-            pieces.append(re.escape(follower))
-        else:
-            pieces.append(".*" if char == "%" else "." if char == "_" else re.escape(char))
-        position += 1
-    return re.compile("".join(pieces), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
-
-
-def _like(ignore_case: bool) -> Function:
-    def compute(site: Site, text: str, pattern: str, escape: str = "\\") -> bool:
-        try:
-            return like_pattern(pattern, escape, ignore_case).fullmatch(text) is not None
-        except ValueError:
-            raise site.fault(
-                "INVALID_LIKE_PATTERN", f"the escape in {pattern!r} stands before nothing to escape"
-            ) from None
-
-    def plan(site: Site, args: Sequence[Typed]) -> Typed:
-        escape = args[2].constant if len(args) > 2 else None
-        if len(args) > 2 and (escape is None or args[2].type != t.STRING or len(escape.values[0].as_py() or "") != 1):
-            raise site.mismatch("ESCAPE needs a single character")
-        return eager(site, t.BOOL, row_by_row(compute, with_site=True), [as_text(site, arg) for arg in args])
-
-    return Function(2, 3, plan)
-
-
-@lru_cache(maxsize=512)
-def java_regex(pattern: str) -> re.Pattern[str]:
-    """A Java pattern for Python's engine: character classes are ASCII in Java."""
-    adjusted = re.sub(r"\(\?<([A-Za-z][A-Za-z0-9]*)>", r"(?P<\1>", pattern).replace(r"\z", r"\Z")
-    return re.compile(adjusted, re.ASCII)
-
-
-def _compiled(site: Site, pattern: str) -> re.Pattern[str]:
-    try:
-        return java_regex(pattern)
-    except re.error as error:
-        raise site.fault("INVALID_REGEX", f"{pattern!r} isn't a pattern that the evaluator reads: {error}") from None
-
-
-def _check_pattern(site: Site, node: Typed) -> None:
-    """A bad constant pattern is an error of the query, before any row."""
-    if node.constant is not None and node.constant.valid is None and node.type == t.STRING:
-        try:
-            java_regex(node.constant.values[0].as_py())
-        except re.error as error:
-            raise QueryError("INVALID_REGEX", f"the pattern can't be read: {error}", span=site.span) from None
-
-
-def _regex(kinds: str, result: pa.DataType, compute: Compute, least: int) -> Function:
-    def plan(site: Site, args: Sequence[Typed]) -> Typed:
-        _check_pattern(site, args[1])
-        cast = [as_text(site, a) if kind == "t" else whole(site, a) for a, kind in zip(args, kinds, strict=False)]
-        return eager(site, result, row_by_row(compute, with_site=True), cast)
-
-    return Function(least, len(kinds), plan)
-
-
-def _rlike(site: Site, text: str, pattern: str) -> bool:
-    return _compiled(site, pattern).search(text) is not None
-
-
-def _regexp_extract(site: Site, text: str, pattern: str, group: int = 1) -> str:
-    regex = _compiled(site, pattern)
-    if not 0 <= group <= regex.groups:
-        raise site.fault("INVALID_PARAMETER_VALUE", f"the pattern {pattern!r} has no group {group}")
-    found = regex.search(text)
-    return "" if found is None else found.group(group) or ""
-
-
-def _regexp_replace(site: Site, text: str, pattern: str, by: str) -> str:
-    regex = _compiled(site, pattern)
-
-    def filled(found: re.Match[str]) -> str:
-        return re.sub(
-            r"\\(.)|\$(\d)|\$\{(\w+)\}",
-            lambda m: m[1] if m[1] is not None else (found.group(int(m[2]) if m[2] else m[3]) or ""),
-            by,
-            flags=re.DOTALL,
-        )
-
-    return regex.sub(filled, text)
-
-
-def _split(site: Site, text: str, pattern: str, limit: int = -1) -> list[str]:
-    """As Java splits, trailing empty pieces kept: no empty first piece from a match of nothing at the start."""
-    pieces: list[str] = []
-    regex, start = _compiled(site, pattern), 0
-    for found in regex.finditer(text):
-        if limit > 0 and len(pieces) == limit - 1:
-            break
-        if found.end() == 0 or (found.start() == found.end() == len(text)):
-            continue
-        pieces.append(text[start : found.start()])
-        start = found.end()
-    return [*pieces, text[start:]]
+    return join_checked(site, row[0], parts)
 
 
 # --- parts of text ----------------------------------------------------------------------------------------------------
@@ -271,10 +171,11 @@ def _locate(part: str, text: str, start: int = 1) -> int:
 
 
 def _padded(left: bool) -> Compute:
-    def compute(text: str, length: int, pad: str = " ") -> str:
+    def compute(site: Site, text: str, length: int, pad: str = " ") -> str:
         missing = length - len(text)
         if missing <= 0 or not pad:
             return text[: max(length, 0)]
+        check_size(site, length)
         fill = (pad * (missing // len(pad) + 1))[:missing]
         return fill + text if left else text + fill
 
@@ -304,16 +205,35 @@ def _to_text(site: Site, args: Sequence[Typed]) -> Typed:
     return implicit(args[0], t.STRING, site.settings)
 
 
+def _repeated(site: Site, text: str, count: int) -> str:
+    check_size(site, len(text) * count)
+    return text * max(count, 0)
+
+
+def _replaced(site: Site, text: str, old: str, new: str = "") -> str:
+    if not old:
+        return text
+    check_size(site, len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
+
+
+def join_checked(site: Site, separator: str, parts: Sequence[str]) -> str:
+    """The parts with the separator between them."""
+    check_size(site, sum(map(len, parts)) + len(separator) * len(parts))
+    return separator.join(parts)
+
+
+def _titled(word: str) -> str:
+    """The first letter in title case: one letter may become several, and a last sigma looks at those before it."""
+    first = word[0]
+    return first.title() + word.lower()[len(first.lower()) :]
+
+
 def _ascii(text: str) -> int:
     return ord(text[0]) if text else 0
 
 
 _find = _function("tt", t.INT32, lambda text, part: text.find(part) + 1)
-TEXT_OPERATORS: dict[str, Function] = {
-    "like": _like(ignore_case=False),
-    "ilike": _like(ignore_case=True),
-    "rlike": _regex("tt", t.BOOL, _rlike, 2),
-}
 TEXT: dict[str, Function] = {
     "upper": _cased(True),
     "ucase": _cased(True),
@@ -332,9 +252,9 @@ TEXT: dict[str, Function] = {
     "btrim": _stripped(str.strip),
     "ltrim": _plan_trim(str.lstrip),
     "rtrim": _plan_trim(str.rstrip),
-    "lpad": _function("tnt", t.STRING, _padded(True), least=2),
-    "rpad": _function("tnt", t.STRING, _padded(False), least=2),
-    "replace": _function("ttt", t.STRING, lambda x, a, b="": x.replace(a, b) if a else x, least=2),
+    "lpad": _function("tnt", t.STRING, _padded(True), least=2, with_site=True),
+    "rpad": _function("tnt", t.STRING, _padded(False), least=2, with_site=True),
+    "replace": _function("ttt", t.STRING, _replaced, least=2, with_site=True),
     "translate": _function(
         "ttt",
         t.STRING,
@@ -347,17 +267,9 @@ TEXT: dict[str, Function] = {
     "startswith": _holds(pc.starts_with, str.startswith),
     "endswith": _holds(pc.ends_with, str.endswith),
     "contains": _holds(pc.match_substring, lambda text, part: part in text),
-    "split": _regex("ttn", t.array_of(t.STRING), _split, 2),
-    "repeat": _function("tn", t.STRING, lambda text, count: text * max(count, 0)),
-    "initcap": _function("t", t.STRING, lambda x: re.sub(r"[^ ]+", lambda m: m[0][:1].upper() + m[0][1:].lower(), x)),
+    "repeat": _function("tn", t.STRING, _repeated, with_site=True),
+    "initcap": _function("t", t.STRING, lambda text: re.sub(r"[^ ]+", lambda word: _titled(word[0]), text)),
     "ascii": _function("t", t.INT32, _ascii),
-    "space": _function("n", t.STRING, lambda count: " " * max(count, 0)),
-    "like": TEXT_OPERATORS["like"],
-    "ilike": TEXT_OPERATORS["ilike"],
-    "rlike": TEXT_OPERATORS["rlike"],
-    "regexp": TEXT_OPERATORS["rlike"],
-    "regexp_like": TEXT_OPERATORS["rlike"],
-    "regexp_extract": _regex("ttn", t.STRING, _regexp_extract, 2),
-    "regexp_replace": _regex("ttt", t.STRING, _regexp_replace, 3),
+    "space": _function("n", t.STRING, lambda site, count: _repeated(site, " ", count), with_site=True),
     "string": Function(1, 1, _to_text),
 }

@@ -63,7 +63,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _number(written: str, settings: Settings) -> pa.Scalar:
-    found = re.fullmatch(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(BD|[YSLFD])?", written, re.IGNORECASE)
+    found = re.fullmatch(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(BD|[YSLFD])?", written, re.I | re.ASCII)
     if not found:
         raise ValueError(written)
     body, suffix = found[1].replace(" ", ""), (found[2] or "").upper()
@@ -85,6 +85,8 @@ def _number(written: str, settings: Settings) -> pa.Scalar:
 
 def _decimal(value: Decimal) -> pa.Scalar:
     sign, digits, exponent = value.as_tuple()
+    if abs(int(exponent)) > 2 * t.MAX_PRECISION:  # before any digit is written out
+        raise ValueError(value)
     scale = max(0, -int(exponent))
     precision = max(len(digits) + max(0, int(exponent)), scale, 1)
     spelled = Decimal((sign, (*digits, *(0,) * max(0, int(exponent))), -scale))  # exact; contexts round to 28 digits

@@ -17,7 +17,7 @@ _BLANKS = "".join(map(chr, range(0x21))) + "\x7f"
 """What Spark trims around a value: blanks and control characters."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _ANY_NUMBER = re.compile(_NUMBER.pattern)
-"""Java's BigDecimal takes the digits of every script."""
+"""Java's BigDecimal takes the digits of every script, if they are in Unicode's first plane."""
 _DATE = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
 _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?\s*(\S.*)?"
 _TIMESTAMP = re.compile(r"([+-]?)(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T]\s*(?:" + _CLOCK + r")?)?)?)?", re.ASCII)
@@ -34,7 +34,10 @@ def read_integer(text: str, bits: int, fraction: bool) -> int | None:
     found = re.fullmatch(r"([+-]?)(\d*)(\.\d*)?" if fraction else r"([+-]?)(\d+)", word, re.ASCII)
     if not found or not (found[2] or (fraction and found[3])):
         return None
-    value = int(found[1] + (found[2] or "0"))
+    digits = found[2].lstrip("0") or "0"
+    if len(digits) > 19:  # more than any whole number has; Python refuses to read thousands of digits
+        return None
+    value = int(found[1] + digits)
     return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
 
 
@@ -53,7 +56,7 @@ def read_double(text: str) -> float | None:
 def read_decimal(text: str) -> Decimal | None:
     word = text.strip(_BLANKS)
     try:
-        return Decimal(word) if _ANY_NUMBER.fullmatch(word) else None
+        return Decimal(word) if _ANY_NUMBER.fullmatch(word) and max(word) <= "\uffff" else None
     except InvalidOperation:
         return None
 

@@ -264,6 +264,10 @@ _WORDS = {
 }  # fmt: skip
 
 
+MAX_TYPE_DEPTH = 50
+"""How deep the types of a CAST may nest."""
+
+
 def parse_type(text: str, settings: Settings) -> pa.DataType | None:
     """The type that CAST names, or None when it isn't one that the evaluator casts to.
 
@@ -273,15 +277,17 @@ def parse_type(text: str, settings: Settings) -> pa.DataType | None:
     (DataType(string), None)
     """
     word = " ".join(text.lower().split())
+    if word.count("<") > MAX_TYPE_DEPTH:
+        return None
     if word in _WORDS:
         return _WORDS[word]
     if word in ("timestamp", "timestamp_ltz", "timestamp with local time zone"):
         return settings.timestamp
-    found = re.fullmatch(r"(?:decimal|dec|numeric)(?: ?\( ?(\d+) ?(?:, ?(\d+) ?)?\))?", word)
+    found = re.fullmatch(r"(?:decimal|dec|numeric)(?: ?\( ?0*(\d{1,9}) ?(?:, ?0*(\d{1,9}) ?)?\))?", word, re.ASCII)
     if found:
         precision, scale = int(found[1] or 10), int(found[2] or 0)
         return pa.decimal128(precision, scale) if 1 <= precision <= MAX_PRECISION and scale <= precision else None
-    if re.fullmatch(r"(?:varchar|char|character) ?\( ?\d+ ?\)", word):
+    if re.fullmatch(r"(?:varchar|char|character) ?\( ?\d+ ?\)", word, re.ASCII):
         return STRING  # Spark's CAST takes them as STRING, whatever the length
     found = re.fullmatch(r"array ?< ?(.+) ?>", word)
     if found:

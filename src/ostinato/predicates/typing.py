@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.language.expressions import MAX_LEVELS
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import can_cast, cast_node
 from ostinato.predicates.comparisons import COMPARISONS
@@ -36,8 +37,6 @@ from ostinato.query.expressions import (
 )
 
 LeafType = Callable[[Expr], pa.DataType | None]
-MAX_LEVELS = 150
-"""How deep the tree of an expression may be; the evaluator recurses over it."""
 
 
 def type_of(expr: Expr, leaf_type: LeafType, settings: Settings = Settings()) -> pa.DataType:

@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.errors import MatchError, QueryError
+from ostinato.events.ordering import python_values
 from ostinato.predicates import types as t
 
 Bools = npt.NDArray[np.bool_]
@@ -64,7 +66,7 @@ class Vector:
             if self.valid is None:
                 return list(plain)
             return [value if ok else None for value, ok in zip(plain, self.valid.tolist(), strict=True)]
-        return list(to_arrow(self).to_pylist())
+        return python_values(to_arrow(self))
 
 
 def both_valid(*vectors: Vector) -> Bools | None:
@@ -99,7 +101,10 @@ def of_arrow_text(kind: pa.DataType, array: pa.Array) -> Vector:
 
 def of_list(kind: pa.DataType, values: Sequence[Any]) -> Vector:
     """A Vector from Python objects; None is NULL."""
-    return from_arrow(pa.array(values, kind), kind)
+    try:
+        return from_arrow(pa.array(values, kind), kind)
+    except pa.ArrowCapacityError:
+        raise MatchError("TEXT_TOO_LONG", "the texts of one batch of rows have more than 2 GB together") from None
 
 
 def from_arrow(array: pa.Array | pa.ChunkedArray | pa.Scalar, kind: pa.DataType) -> Vector:
@@ -120,7 +125,7 @@ def from_arrow(array: pa.Array | pa.ChunkedArray | pa.Scalar, kind: pa.DataType)
     if t.is_decimal(kind):
         return Vector(kind, _unscaled(array, dtype), valid)
     if kind == t.MONTHS:
-        return Vector(kind, np.array([0 if item is None else item.months for item in array.to_pylist()]), valid)
+        return Vector(kind, _months(array), valid)
     if kind == t.BOOL:
         if array.null_count:
             array = pc.fill_null(array, False)
@@ -135,6 +140,19 @@ def _as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(array.type) and array.type.unit != "us":
         return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(kind)
     return array.cast(kind)
+
+
+def _months(array: pa.Array) -> npt.NDArray[np.int64]:
+    """The months of year-month intervals. Arrow's type also holds days and nanoseconds, which are refused."""
+    items = [pa.MonthDayNano([0, 0, 0]) if item is None else item for item in array.to_pylist()]
+    mixed = next((item for item in items if item.days or item.nanoseconds), None)
+    if mixed is not None:
+        raise QueryError(
+            "UNSUPPORTED_TYPE",
+            f"an interval has {mixed.months} months, {mixed.days} days and {mixed.nanoseconds} nanoseconds",
+            hint="intervals are whole months (Arrow's month_day_nano with months only) or a length of time (duration)",
+        )
+    return np.array([item.months for item in items], np.int64)
 
 
 def _unscaled(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -78,7 +78,7 @@ def parse_zone(text: str) -> tzinfo | None:
     if word in ("Z", "UTC", "GMT", "UT"):
         return UTC
     word = re.sub(r"^(?:UTC|GMT|UT)(?=[+-])", "", word)
-    found = re.fullmatch(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?", word)
+    found = re.fullmatch(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?", word, re.ASCII)
     if found:
         shift = timedelta(hours=int(found[2]), minutes=int(found[3] or 0), seconds=int(found[4] or 0))
         if shift > timedelta(hours=18):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.errors import QueryError, Span, speaking_of
 from ostinato.language.cursor import Cursor
 from ostinato.language.fluent import PatternQuery
-from ostinato.language.lexer import Kind
+from ostinato.language.lexer import Kind, first_token
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.select_list import Item, read_items
 from ostinato.language.statement import read_statement
@@ -111,7 +111,7 @@ def as_local_query(query: Any) -> LocalQuery:
         return LocalQuery(query)
     if not isinstance(query, str):
         raise QueryError("NOT_A_QUERY", f"expected the text of a query, got {type(query).__name__}")
-    if Cursor(query).token.upper not in ("SELECT", "WITH", "FROM"):
+    if first_token(query).upper not in ("SELECT", "WITH", "FROM"):
         return LocalQuery(parse_clause(query))
     return _read_select(query)
 
@@ -120,7 +120,7 @@ def _read_select(text: str) -> LocalQuery:
     clauses = read_statement(text).clauses
     cursor = Cursor(text)
     if len(clauses) != 1 or not cursor.accept("SELECT"):
-        _refuse(text, None)
+        _refuse(text, clauses[1].span if len(clauses) > 1 else cursor.tokens[0 if clauses else -1].span)
     clause = clauses[0]
     named = [token for token in Cursor(text[clause.input.start : clause.input.end]).tokens[:-1] if token.upper != "AS"]
     if len(named) > 2 or any(token.kind not in (Kind.WORD, Kind.BACK_QUOTED) for token in named):

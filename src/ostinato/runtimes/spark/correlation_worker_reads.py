@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ostinato.errors import QueryError, speaking_of
+from ostinato.events.ordering import group_numbers
+from ostinato.planning.plan import PREFIX
 from ostinato.predicates.evaluate import evaluate, evaluate_mask
 from ostinato.predicates.types import Settings
 from ostinato.predicates.typing import type_of
@@ -27,6 +29,9 @@ from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 if TYPE_CHECKING:
     from ostinato.runtimes.spark.correlation import SparkCorrelation
     from ostinato.runtimes.spark.query import SparkQuery
+
+_WANTED_ROW = f"{PREFIX}wanted_row"
+"""For each row read, the row of `wanted` that has its key."""
 
 Shipped = Expr | tuple[Expr, ...]
 """What a column is made of: an expression, or conditions that are packed into its bits."""
@@ -67,19 +72,23 @@ class WorkerReads:
     def _of_keys(self, rows: pa.Table, wanted: pa.Table) -> pa.Table:
         """Rows of the wanted keys with what is wanted of them, those behind the ranges left out."""
         named = wanted.rename_columns([*self.keys, FROM, TO, ROWS_BEFORE])
-        if self.keys:
-            both = rows.join(named, list(self.keys), join_type="inner")
-        else:
-            both = rows
-            for name in (FROM, TO, ROWS_BEFORE):
-                both = both.append_column(name, pa.repeat(named.column(name)[0], rows.num_rows))
+        # Not Arrow's join: for it -0.0 and 0.0 are two keys, and it knows no structs and arrays.
+        count = named.num_rows
+        keys = pa.concat_tables([named.select(self.keys), rows.select(self.keys)]).combine_chunks()
+        numbers = group_numbers(count + rows.num_rows, keys.columns)
+        wanted_row = np.full(int(numbers.max(initial=0)) + 1, -1)
+        wanted_row[numbers[:count]] = np.arange(count)
+        place = wanted_row[numbers[count:]]
+        both = rows.append_column(_WANTED_ROW, pa.array(place)).filter(pa.array(place >= 0))
+        for name in (FROM, TO, ROWS_BEFORE):
+            both = both.append_column(name, named.column(name).take(both.column(_WANTED_ROW)))
         return both.filter(pc.less(both.column(CLOCK), both.column(TO)))
 
     def _lacks_rows(self, rows: pa.Table, wanted: pa.Table) -> bool:
         if not wanted.num_rows or pc.max(wanted.column(ROWS_BEFORE)).as_py() == 0:
             return False
         before = rows.filter(pc.less(rows.column(CLOCK), rows.column(FROM)))
-        counted = before.group_by(list(self.keys)).aggregate([(ROWS_BEFORE, "max"), ([], "count_all")])
+        counted = before.group_by(_WANTED_ROW).aggregate([(ROWS_BEFORE, "max"), ([], "count_all")])
         enough = pc.greater_equal(counted.column("count_all"), counted.column(f"{ROWS_BEFORE}_max"))
         return int(pc.sum(enough).as_py() or 0) < int(wanted.num_rows)
 

@@ -1,0 +1,312 @@
+"""Text of a Java pattern -> tree. Characters and anchors stay text, in Python's spelling; nothing is matched here.
+
+A construct that a search of linear time can't have (lookaround, back-references, possessive quantifiers), or whose
+meaning differs in Python, is refused by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+MAX_NESTING = 100
+MAX_SIZE = 10_000
+"""How many instructions a pattern may have once its counted repetitions are written out."""
+
+
+class RegexError(ValueError):
+    """The pattern is no pattern of Java's, or one that is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Char:
+    """One character: `python` is a pattern for it."""
+
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A place between characters: `python` is a pattern for it that takes none."""
+
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    parts: tuple[Regex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    options: tuple[Regex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    body: Regex
+    at_least: int
+    at_most: int | None
+    greedy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that keeps what it matched, by its number."""
+
+    body: Regex
+    number: int
+
+
+Regex = Char | Anchor | Sequence | Choice | Repeat | Group
+
+_BREAK = r"[\r\u0085\u2028\u2029]"
+_LINE_END = rf"(?=(?:\r\n|{_BREAK}|(?<!\r)\n)?\Z)"
+_ANCHORS = {"b": r"\b", "B": r"\B", "A": r"\A", "z": r"\Z", "Z": _LINE_END}
+_MULTILINE = {
+    "^": r"(?:\A|(?<=[\n\u0085\u2028\u2029])(?!\Z)|(?<=\r)(?!\n|\Z))",
+    "$": rf"(?:\Z|(?={_BREAK})|(?<!\r)(?=\n))",
+}
+_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+_REFUSED_GROUPS = {
+    "=": "lookahead", "!": "lookahead", "<=": "lookbehind", "<!": "lookbehind", ">": "an atomic group",
+}  # fmt: skip
+_REFUSED_ESCAPES = {
+    **dict.fromkeys("123456789k", "a back-reference"), **dict.fromkeys("pP", "a Unicode class"),
+    **dict.fromkeys("hHvVRXN", "a class that Python doesn't know"), "G": "the end of the last match",
+    "c": "a control character",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    tree: Regex
+    groups: int
+    names: dict[str, int]
+
+
+def parse_regex(pattern: str) -> Parsed:
+    """The tree of a pattern; RegexError says what isn't read.
+
+    >>> parse_regex("a+?").tree
+    Repeat(body=Char(python='a'), at_least=1, at_most=None, greedy=False)
+    """
+    parser = _Parser(pattern)
+    tree = parser.choice()
+    if parser.at < len(pattern):
+        parser.fail("a ) closes nothing")
+    if _size(tree) > MAX_SIZE:
+        raise RegexError(f"the pattern is too large: more than {MAX_SIZE:,} steps with its repetitions written out")
+    return Parsed(tree, parser.groups, parser.names)
+
+
+class _Parser:
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self.depth = 0
+        self.groups = 0
+        self.names: dict[str, int] = {}
+        self.flags = frozenset[str]()
+
+    def fail(self, message: str) -> NoReturn:
+        raise RegexError(f"{message} (at character {self.at + 1})")
+
+    def sees(self, text: str) -> bool:
+        return self.pattern.startswith(text, self.at)
+
+    def accept(self, text: str) -> bool:
+        if self.sees(text):
+            self.at += len(text)
+            return True
+        return False
+
+    def take(self) -> str:
+        if self.at >= len(self.pattern):
+            self.fail("the pattern ends too early")
+        self.at += 1
+        return self.pattern[self.at - 1]
+
+    # --- structure ---
+
+    def choice(self) -> Regex:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.fail(f"groups nest at most {MAX_NESTING} levels deep")
+        flags = self.flags  # (?i) holds up to the end of its group
+        options = [self._sequence()]
+        while self.accept("|"):
+            options.append(self._sequence())
+        self.depth, self.flags = self.depth - 1, flags
+        return options[0] if len(options) == 1 else Choice(tuple(options))
+
+    def _sequence(self) -> Regex:
+        parts: list[Regex] = []
+        while self.at < len(self.pattern) and not (self.sees("|") or self.sees(")")):
+            if self.accept(r"\Q"):
+                end = self.pattern.find(r"\E", self.at)
+                quoted = self.pattern[self.at : end if end >= 0 else None]
+                self.at = len(self.pattern) if end < 0 else end + 2
+                parts += [self._char(re.escape(char)) for char in quoted]
+                continue
+            atom = self._atom()
+            if atom is not None:
+                parts.append(self._repeated(atom))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _repeated(self, atom: Regex) -> Regex:
+        plain = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self.pattern[self.at : self.at + 1])
+        if plain is not None:
+            self.at += 1
+            low, high = plain
+        elif self.sees("{"):
+            low, high = self._bounds()
+        else:
+            return atom
+        if self.accept("+"):
+            self.fail("a possessive quantifier isn't supported")
+        return Repeat(atom, low, high, greedy=not self.accept("?"))
+
+    def _bounds(self) -> tuple[int, int | None]:
+        found = re.compile(r"\{(\d{1,6})(,(\d{1,6})?)?\}", re.ASCII).match(self.pattern, self.at)
+        if found is None:
+            self.fail("a { must begin a quantifier such as {2,3}")
+        self.at = found.end()
+        low = int(found[1])
+        high = low if found[2] is None else int(found[3]) if found[3] else None
+        if high is not None and high < low:
+            self.fail("a quantifier's upper bound is below its lower one")
+        return low, high
+
+    def _atom(self) -> Regex | None:
+        char = self.take()
+        if char == "(":
+            return self._group()
+        if char == "[":
+            return self._char(self._class())
+        if char == ".":
+            return Char("(?s:.)" if "s" in self.flags else r"[^\n\r\u0085\u2028\u2029]")
+        if char in "^$":
+            return Anchor(_MULTILINE[char] if "m" in self.flags else r"\A" if char == "^" else _LINE_END)
+        if char in "*+?{":
+            self.fail(f"a {char} has nothing to repeat")
+        if char == "\\":
+            return self._escape()
+        return self._char(re.escape(char))
+
+    def _group(self) -> Regex | None:
+        if not self.accept("?"):
+            self.groups += 1
+            return self._captured(self.groups)
+        for mark, what in sorted(_REFUSED_GROUPS.items(), key=lambda item: -len(item[0])):
+            if self.sees(mark):
+                self.fail(f"{what} isn't supported")
+        if self.accept("<"):
+            return self._named_group()
+        return self._flagged()
+
+    def _named_group(self) -> Regex:
+        found = re.compile(r"([A-Za-z][A-Za-z0-9]*)>").match(self.pattern, self.at)
+        if found is None or found[1] in self.names:
+            self.fail("a group's name is missing, or taken")
+        self.at = found.end()
+        self.groups += 1
+        self.names[found[1]] = self.groups
+        return self._captured(self.groups)
+
+    def _captured(self, number: int) -> Regex:
+        return Group(self._closed(), number)
+
+    def _closed(self) -> Regex:
+        body = self.choice()
+        if not self.accept(")"):
+            self.fail("a ( is never closed")
+        return body
+
+    def _flagged(self) -> Regex | None:
+        """(?: ... ), (?i), (?i-s: ... )."""
+        found = re.compile(r"([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])").match(self.pattern, self.at)
+        if found is None:
+            self.fail("a group begins with (?, but not with a mark that is known")
+        unknown = set(found[1] + (found[2] or "")) - set("ims")
+        if unknown:
+            self.fail(f"the flag {min(unknown)} isn't supported")
+        self.at = found.end()
+        before = self.flags
+        self.flags = (before | set(found[1])) - set(found[2] or "")
+        if found[3] == ")":
+            return None
+        body = self._closed()
+        self.flags = before
+        return body
+
+    # --- characters ---
+
+    def _char(self, python: str) -> Char:
+        return Char(f"(?i:{python})" if "i" in self.flags else python)
+
+    def _escape(self) -> Regex:
+        char = self.take()
+        if char in _ANCHORS:
+            return Anchor(_ANCHORS[char])
+        return self._char(self._escaped(char))
+
+    def _escaped(self, char: str) -> str:
+        """What an escape means, in Python's spelling; inside a class and outside."""
+        if char in "dDwWsS":
+            return f"\\{char}"
+        if char in _REFUSED_ESCAPES:
+            self.fail(f"\\{char}, {_REFUSED_ESCAPES[char]}, isn't supported")
+        if char in _CONTROLS:
+            return re.escape(_CONTROLS[char])
+        for letter, shape, base in (
+            ("x", r"[0-9a-fA-F]{2}", 16),
+            ("u", r"[0-9a-fA-F]{4}", 16),
+            ("0", "[0-3]?[0-7]{1,2}", 8),
+        ):
+            if char == letter:
+                found = re.compile(shape).match(self.pattern, self.at)
+                if found is None:
+                    self.fail(f"\\{char} needs digits")
+                self.at = found.end()
+                return re.escape(chr(int(found[0], base)))
+        if char.isascii() and char.isalpha():
+            self.fail(f"\\{char} isn't an escape that is known")
+        return re.escape(char)
+
+    def _class(self) -> str:
+        """The rest of [...]."""
+        items = ["[^" if self.accept("^") else "["]
+        if self.sees("]"):
+            self.fail("an empty class matches nothing")
+        while not self.accept("]"):
+            if self.sees("[") or self.sees("&&"):
+                self.fail("a class inside a class isn't supported")
+            char = self.take()
+            low = self._escaped(self.take()) if char == "\\" else re.escape(char)
+            if self.sees("-") and not (self.sees("-]") or self.sees("-[")):
+                self.at += 1
+                char = self.take()
+                high = self._escaped(self.take()) if char == "\\" else re.escape(char)
+                low = self._range(low, high)
+            items.append(low)
+        return "".join(items) + "]"
+
+    def _range(self, low: str, high: str) -> str:
+        ends = [end[-1] for end in (low, high)]
+        if any(re.fullmatch(r"\\[dDwWsS]", end) for end in (low, high)) or ends[0] > ends[1]:
+            self.fail("a range in a class goes from a lower to a higher character")
+        return f"{low}-{high}"
+
+
+def _size(tree: Regex) -> int:
+    match tree:
+        case Char() | Anchor():
+            return 1
+        case Sequence(parts) | Choice(parts):
+            return sum(_size(part) + 1 for part in parts)
+        case Group(body):
+            return _size(body) + 2
+        case Repeat(body, low, high):
+            return (_size(body) + 1) * max(low + 1 if high is None else high, 1)
