@@ -394,7 +394,8 @@ class ExpressionParser:
         written down here. `first` is the first value, if it has been read.
         """
         cursor, items = self.cursor, []
-        value = first
+        cursor = self.cursor
+        items: list[Expr] = []
         while True:
             if value is None:
                 value = self.expression()
