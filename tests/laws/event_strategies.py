@@ -199,7 +199,10 @@ class PatternDrawer:
         length = self.draw(st.integers(2, 3))
         repeated = self.draw(st.integers(0, length - 1)) if repeats else None
         for place in range(length):
-            part = self._event(("+",), repeats) if place == repeated else self.pattern(depth - 1)
+            if place == repeated:
+                part = self._event(("+",), repeats)
+            else:
+                part = self._event(("",)) if repeats and self.draw(st.booleans()) else self.pattern(depth - 1)
             before = parts[-1] if parts else Part("", empty=False)
             if (before.ends_with_not and part.empty) or (part.starts_with_not and before.empty):
                 part = self._event(("", "+"))
@@ -408,13 +411,16 @@ def _aggregate(draw: Draw, names: Names, knobs: Knobs) -> str:
 
 _MEASURES = (("",), ("",), _WINDOWS[:4], _WINDOWS[4:])
 """The windows of a workload: none, by time, or by events. Only queries with the same measure share."""
+_SUMS = ("SUM({}.y)", "SUM({}.y)", "SUM({}.x)", "AVG({}.y)", "AVG({}.x)")
+_OTHERS = ("COUNT({})", "COUNT({}.x)", "COUNT({}.y)", "MIN({}.x)", "MIN({}.y)", "MAX({}.x)", "MAX({}.y)")
 
 
 @st.composite
 def sharing_workloads(draw: Draw) -> list[str]:
     """Two to four different queries over the same groups that repeat events of the same type.
 
-    Each aggregates something of every variable, integers or doubles. Some have conditions between neighbours.
+    Each sums integers or doubles of every variable, and has another aggregate of it. Some have conditions between
+    neighbours.
     """
     kind = draw(st.sampled_from("AB"))
     group = draw(st.sampled_from(["", "", "g"]))
@@ -435,13 +441,9 @@ def _sharing_query(draw: Draw, kind: str, group: str, windows: tuple[str, ...]) 
     if group:
         lines.append(f"GROUP BY {group}")
     within = draw(st.sampled_from(_WINDOWS[:4] if pattern.ends_with_not and not any(windows) else windows))
-    items = [f"{draw(st.sampled_from(_of_one(name)))} AS m{i}" for i, name in enumerate(names.present)]
+    asked = [draw(st.sampled_from(some)).format(name) for name in names.present for some in (_SUMS, _OTHERS)]
+    items = [f"{aggregate} AS m{i}" for i, aggregate in enumerate(asked)]
     return "\n".join([*lines, *([within] if within else []), f"RETURN {', '.join([*items, 'COUNT(*) AS n'])}"])
-
-
-def _of_one(name: str) -> list[str]:
-    columns = {"SUM": "xyy", "AVG": "xyy", "COUNT": "xy", "MIN": "xy", "MAX": "xy"}
-    return [f"COUNT({name})", *(f"{function}({name}.{one})" for function, some in columns.items() for one in some)]
 
 
 @st.composite
