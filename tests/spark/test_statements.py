@@ -162,6 +162,8 @@ def test_values_by_name_and_by_place(t: DataFrame) -> None:
         f"SELECT * FROM t o WHERE EXISTS (SELECT 1 FROM (SELECT * FROM t i WHERE i.id = o.id) {EACH})",
         f"SELECT * FROM t o, LATERAL (SELECT * FROM (SELECT o.id AS id) {EACH})",
         f"SELECT * FROM t o, LATERAL (SELECT o.id AS id) s {EACH}",
+        f"WITH RECURSIVE c AS (SELECT id FROM t UNION ALL SELECT id FROM c {EACH}) SELECT * FROM c",
+        f"WITH RECURSIVE c AS (SELECT id FROM t UNION ALL (WITH d AS (TABLE c) SELECT id FROM d {EACH})) TABLE c",
     ],
 )
 def test_correlated_input_is_refused(t: DataFrame, query: str) -> None:

@@ -373,12 +373,18 @@ class ExpressionParser:
             return items
         while True:
             items.append(self._listed_literal(end) or self.expression())
-            if cursor.accept(end):
+            if self._ends_list(end, len(items)):
                 return items
-            cursor.expect(",", hint=f"the list is closed by '{end}'")
-            if len(items) >= MAX_LIST:
-                hint = "put the values into a table and join it before matching"
-                cursor.fail(f"a list has at most {MAX_LIST:,} values", code="TOO_MANY_VALUES", hint=hint)
+
+    def _ends_list(self, end: str, count: int) -> bool:
+        """Steps over the closing symbol or over a comma behind the value of this number; whether it was the last."""
+        if self.cursor.accept(end):
+            return True
+        self.cursor.expect(",", hint=f"the list is closed by '{end}'")
+        if count >= MAX_LIST:
+            hint = "put the values into a table and join it before matching"
+            self.cursor.fail(f"a list has at most {MAX_LIST:,} values", code="TOO_MANY_VALUES", hint=hint)
+        return False
 
     def _listed_literal(self, end: str) -> Expr | None:
         """A number or string that stands alone in a list: long lists consist of them, so they take a short way."""
@@ -393,9 +399,9 @@ class ExpressionParser:
         Spark takes a name from the text of a column or field. Our columns reach Spark under other names, so the name is
         written down here. `first` is the first value, if it has been read.
         """
-        cursor, items = self.cursor, []
         cursor = self.cursor
         items: list[Expr] = []
+        value = first
         while True:
             if value is None:
                 value = self.expression()
@@ -404,9 +410,8 @@ class ExpressionParser:
                 name = string_literal(cursor.name("a field name")[0].text)
             items += [name, value]
             value = None
-            if cursor.accept(")"):
+            if self._ends_list(")", len(items) // 2):
                 return items
-            cursor.expect(",", hint="the list is closed by ')'")
 
     def _parenthesised(self) -> Expr:
         cursor, start = self.cursor, self.cursor.token
