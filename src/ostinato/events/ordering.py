@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import kernel
+from ostinato.stopping import check_stopped
 
 
 class OrderKey(NamedTuple):
@@ -53,9 +54,12 @@ def order_rows(
     groups = group_numbers(count, keys) if keys else None
     if groups is not None and sorts_keys:
         groups = _ascending(groups, keys)
+    check_stopped()
     columns = [column for key in order for column in sortable(key)]
+    check_stopped()
     leading = columns if groups is None else [groups, *columns]
     rows, equal = _sorted_rows(count, groups, columns, leading)
+    check_stopped()
     if order and equal.any():
         rows = _order_ties(count, equal, rows, ties())
     if groups is None:
@@ -207,6 +211,7 @@ def _sorted_rows(
         rows = np.argsort(columns[0], kind="stable")
     else:
         rows = np.lexsort(columns[::-1])
+    check_stopped()
     if groups is not None:
         rows = _by_group(groups, rows.astype(np.int64, copy=False))
     equal = np.ones(count - 1, np.bool_)

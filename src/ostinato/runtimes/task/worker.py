@@ -30,6 +30,7 @@ from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.general import GeneralConditionCheck
 from ostinato.runtimes.task.neighbours import NeighbourConditions
 from ostinato.runtimes.task.slots import SlotReader
+from ostinato.stopping import check_stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,9 @@ class Worker:
 
     def _search(self, window: Window, spans: Spans) -> Searched:
         columns = window.columns
+        check_stopped()
         combined, of_state = self._combined(window, self.task)
+        check_stopped()
         rows = SortedRows(columns.ordered.key_at, self._time(columns, self.task), spans)
         if self.plan.sequence is not None:
             return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
@@ -231,6 +234,7 @@ class Worker:
         result = self._shown(frames, columns)
         slots = SlotReader(self.typed, columns)
         for i, (slot, kind) in enumerate(zip(self.plan.slots, self.typed.slot_types, strict=True)):
+            check_stopped()
             result[slot_name(i)] = slots.array(slot, kind, matches, frames)
         if output is Output.ALL_ROWS_WITH_UNMATCHED:
             rest = unmatched_rows(matches, columns.count)
