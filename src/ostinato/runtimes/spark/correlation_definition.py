@@ -48,7 +48,7 @@ class CorrelationDefinition:
 
     def check_goes_on(self, before: CorrelationDefinition) -> None:
         """Raises where what was kept can't be carried on; the query itself is compared by those who read the state."""
-        for name in ("buckets", "writes_archive", "archive_columns"):
+        for name in ("buckets", "writes_archive", "archive_columns", "copies_archive"):
             was, now = getattr(before, name), getattr(self, name)
             if was != now:
                 raise MatchError(
@@ -62,6 +62,11 @@ class CorrelationDefinition:
                 f"the stream has written its archive to {before.archive_path}, not to {self.archive_path}",
                 hint="move the folder back, or start with a new checkpoint",
             )
+
+    @property
+    def copies_archive(self) -> bool:
+        """Whether rows of another table are kept beside the state, because `recent_rows` lets them be read again."""
+        return self.archive_columns is not None and self.options.recent_rows is not None
 
     @property
     def found(self) -> CorrelationText:
