@@ -120,7 +120,8 @@ class CorrelationCheckpoint:
                 return None
         if row is None or row[0] is None:
             return None
-        return Kept(slot, *row[:3], archive_rows=row[3] or 0, before=released_from_json(row[4]))
+        batch, latest, watermark, archive_rows, released = row
+        return Kept(slot, batch, latest, watermark, archive_rows or 0, released_from_json(released))
 
     def sent(self, kept: Kept, kind: int) -> DataFrame:
         """Packs that a batch left, in the form that buckets get."""

@@ -16,6 +16,7 @@ from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.stream_workers import check_format
+from ostinato.stored_state import reading
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions
@@ -115,14 +116,15 @@ def read_definition(text: str) -> CorrelationDefinition:
     """What was kept."""
     from ostinato.runtimes.task.correlation_task import CorrelationOptions  # loads kernels
 
-    values = json.loads(text)
-    form = values.pop("format", None)
-    check_format(form, FORMAT)
-    return CorrelationDefinition(
-        **{
-            **values,
-            "options": CorrelationOptions(**values["options"]),
-            "limits": Limits(**values["limits"]),
-            "settings": Settings(**values["settings"]),
-        }
-    )
+    with reading("the definition of this correlation"):
+        values = json.loads(text)
+        form = values.pop("format", None)
+        check_format(form, FORMAT)
+        return CorrelationDefinition(
+            **{
+                **values,
+                "options": CorrelationOptions(**values["options"]),
+                "limits": Limits(**values["limits"]),
+                "settings": Settings(**values["settings"]),
+            }
+        )

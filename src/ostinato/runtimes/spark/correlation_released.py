@@ -1,8 +1,8 @@
 """The rows of another table that a stream has released as its archive: a copy in the checkpoint, and their counts.
 
 Rows may reach that table behind the watermark. A stream never takes them in, so it must not meet them when it reads
-older rows back. Where `recent_rows` makes it read back, it therefore keeps a copy of the rows that it took in, and reads
-only this copy. The counts show how many rows have come too late.
+older rows back. Where `recent_rows` makes it read back, it therefore keeps a copy of the rows that it took in, and
+reads only this copy. The counts show how many rows have come too late.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes
 from ostinato.runtimes.spark.correlation_packing import ARCHIVE_ROWS, HISTORY, PackedRows
 from ostinato.runtimes.spark.correlation_wanted import Wanted
+from ostinato.stored_state import reading
 
 COUNTED_BATCHES = 32
 """Late rows are counted whose times lie between the watermarks of so many batches; older ones are not looked for."""
@@ -39,7 +40,8 @@ def released_to_json(released: tuple[Released, ...]) -> str:
 
 def released_from_json(text: str | None) -> tuple[Released, ...]:
     """None: nothing was released."""
-    return () if text is None else tuple(Released(*one) for one in json.loads(text))
+    with reading("the counts of the archive in the state of this correlation"):
+        return () if text is None else tuple(Released(*one) for one in json.loads(text))
 
 
 def late_archive_rows(archive: DataFrame, times: ArchiveTimes, released: tuple[Released, ...]) -> int:
