@@ -70,6 +70,19 @@ def correlations(draw: Draw, *, most_rows: int = 16) -> Asked:
     return Asked(text, draw(_tables(rows, nested)), None if own else draw(_tables(rows, nested)))
 
 
+@st.composite
+def with_another_archive(draw: Draw) -> Asked:
+    """One of a few correlations that match almost everywhere, so that every row of the archive shows in the results."""
+    key, recency = draw(st.sampled_from([("", "9"), ("", "7 ROWS"), ("k", "9"), ("k", "7 ROWS")]))
+    head = f"{'PARTITION BY k ' if key else ''}ORDER BY n, id MEASURES LAST(x) AS mx, LAST(id) AS z"
+    live = f"{head} INCREMENTAL MATCHES PATTERN (A B) DEFINE B AS id >= 0"
+    archive = f"{head}, count(*) AS size MAXIMAL MATCHES PATTERN (A B*) DEFINE B AS x >= PREV(x)"
+    same_key = "l.k = a.k AND " if key else ""
+    text = f"""SELECT * FROM stock MATCH_RECOGNIZE ({live}) AS l JOIN history MATCH_RECOGNIZE ({archive}) AS a
+        ON {same_key}RECENT(a, l, {recency})"""
+    return Asked(text, draw(_tables(10, False)), draw(_tables(10, False)))
+
+
 def _distances(order: str) -> st.SearchStrategy[str]:
     in_rows = st.integers(1, 9).map(lambda count: f"{count} ROWS")
     if order.startswith("n"):

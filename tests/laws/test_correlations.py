@@ -1,24 +1,36 @@
 """Every strategy of a correlation gives what the oracle gives, on random clauses over random small tables.
 
-At once and in steps of few rows, with a buffer for everything and with one that is too small.
+At once and in steps of few rows, with a buffer for everything and with one that is too small. Rows that reach another
+table as archive behind the watermark are counted, and change nothing.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.comparison import differing
-from tests.laws.correlation_strategies import Asked, correlations
+from tests.laws.correlation_strategies import Asked, correlations, with_another_archive
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.language.correlation import read_correlation
+from ostinato.planning.typed import Limits
+from ostinato.predicates.types import Settings
 from ostinato.reference.correlation import correlate_rows
+from ostinato.runtimes.correlation_archive import TableReader
 from ostinato.runtimes.correlations import correlate
+from ostinato.runtimes.local_correlations import LocalCorrelation
+from ostinato.runtimes.task.correlation import CorrelationOptions, Correlator
+from ostinato.runtimes.task.stream_batches import as_batch
+from ostinato.techniques.live_archive.sides import NO_TIME
 
 Options = dict[str, Any]
 
@@ -58,6 +70,13 @@ def _flat(row: dict[str, Any]) -> tuple[Any, ...]:
 def difference(asked: Asked, expected: Sequence[tuple[Any, ...]], options: Options) -> str | None:
     """What the engine gives otherwise than the oracle; None when nothing."""
     found = correlate(asked.text, live=asked.live, archive=asked.archive, **options).run().table
+    return table_difference(asked, found, expected, options)
+
+
+def table_difference(
+    asked: Asked, found: pa.Table, expected: Sequence[tuple[Any, ...]], options: Options
+) -> str | None:
+    """The same for a table that was found."""
     rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
     keys = len(read_correlation(asked.text).correlation.keys)
     last: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -101,6 +120,65 @@ def test_every_strategy_gives_the_results_of_the_oracle(asked: Asked, steps: Opt
 @given(correlations())
 def test_every_strategy_deeply(asked: Asked) -> None:
     check(asked, [strategy | steps for strategy in STRATEGIES for steps in STEPS])
+
+
+# --- an archive that grows behind the watermark -----------------------------------------------------------------------
+
+SMALL_BUFFERS: tuple[Options, ...] = (
+    {},
+    {"recent_rows": 1, "strategy": "live_first", "cache": False},
+    {"recent_rows": 2, "strategy": "archive_first"},
+)
+
+
+class GrowingArchive:
+    """A stream with another table as archive, as `runtimes/spark/correlation_batch.py` runs it. Some rows reach the
+    table a few steps after the watermark has passed them. Rows are read back from those that were taken in."""
+
+    def __init__(self, asked: Asked, chance: random.Random) -> None:
+        self.asked = LocalCorrelation(asked.text, asked.live.schema, asked.history.schema, Settings(), Limits())
+        self.live, self.archive = self.asked.live_rows(asked.live), self.asked.archive_rows(asked.history)
+        desk = Correlator(self.asked.task)
+        live_time, self.time = (
+            side.times_of(as_batch(rows))[0] for side, rows in ((desk.live, self.live), (desk.archive, self.archive))
+        )
+        every = np.unique(live_time[live_time != NO_TIME])
+        self.watermarks = sorted(chance.sample(every.tolist(), min(len(every), 4)))
+        self.live_step = np.searchsorted(self.watermarks, live_time)
+        in_time = np.searchsorted(self.watermarks, self.time)
+        delay = np.array([chance.choice([0, 0, 1, 2]) for _ in self.time], np.int64)
+        self.step = np.minimum(in_time + delay, len(self.watermarks))
+        self.is_late = (self.step > in_time) & (self.time != NO_TIME)
+        self.step[self.time == NO_TIME] = 0
+
+    def run(self, options: Options) -> tuple[pa.Table, int]:
+        """The results, and how many rows of the archive were late."""
+        correlator, state, tables, late = Correlator(self.asked.task, CorrelationOptions(**options)), b"", [], 0
+        for number in range(len(self.watermarks) + 1):
+            finished = number == len(self.watermarks)
+            arrived = self.live.filter(self.live_step == number), self.archive.filter(self.step == number)
+            watermark = 0 if finished else self.watermarks[number]
+            step = correlator.advance(state, *arrived, watermark, finished=finished)
+            if step.wanted.num_rows:
+                taken_in = self.archive.filter((self.step < number) & ~self.is_late)
+                history = TableReader(self.asked.task, taken_in).read(step.wanted)
+                step = correlator.advance(state, *arrived, watermark, finished=finished, history=history)
+            state, late = step.state, late + step.counts.late_archive_rows
+            tables.append(step.results)
+        return self.asked.selected_of(pa.concat_tables(tables)), late
+
+
+@settings(max_examples=15)
+@given(with_another_archive(), st.integers(0, 2**20))
+def test_rows_that_reach_the_archive_too_late_are_counted_and_change_nothing(asked: Asked, seed: int) -> None:
+    stream = GrowingArchive(asked, random.Random(seed))
+    expected = expected_rows(replace(asked, archive=asked.history.filter(~stream.is_late)))
+    event(f"late rows: {bool(stream.is_late.any())}, results: {bool(expected)}")
+    for options in SMALL_BUFFERS:
+        found, late = stream.run(options)
+        assert late == stream.is_late.sum(), options
+        wrong = table_difference(asked, found, expected, options)
+        assert wrong is None, f"{options}\n{asked.text}\n{asked.live.to_pylist()}\n{asked.history.to_pylist()}\n{wrong}"
 
 
 def test_most_examples_say_something() -> None:

@@ -308,7 +308,7 @@ else:
 def test_bytes_of_something_else() -> None:
     data = asked().feed(letters("ABC")).to_bytes()
     for spoilt in (b"", data[:40], data[:-1], b"OSUM" + data[4:], data[:4] + b"\x07" + data[5:]):
-        with pytest.raises(MatchError, match="SUMMARY_STATE"):
+        with pytest.raises(MatchError, match="STATE_FORMAT"):
             asked().restore(spoilt)
     with pytest.raises(MatchError, match=r"SUMMARY_STATE: the summar(y|ies) of another query"):
         asked(size=7).restore(data)

@@ -19,7 +19,7 @@ from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.runtimes.task import summary_pages
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
-from ostinato.runtimes.task.summary_pages import page_from_bytes, page_of, pages_for, parents, possible_pages
+from ostinato.runtimes.task.summary_pages import page_of, pages_for, parents, possible_pages
 from ostinato.runtimes.task.summary_rows import SummaryColumns, SummaryInput
 from ostinato.runtimes.task.summary_stream import Asked, SummaryStep, SummaryStreamWorker
 from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents
@@ -112,7 +112,7 @@ class Bucket:
         """What all keys would be told now; each key is in one of its possible pages only."""
         found = []
         for number, page in self.pages.items():
-            keys = page_from_bytes(page, self.worker.width)
+            keys = self.worker.page(page)
             answers = self.worker.pool_of(keys).ask_many(range(len(keys)))
             asked = list(told(Asked(keys.keys, answers.kept.now, answers)))
             assert all(number in possible_pages(hash_of(one.key)) for one in asked)

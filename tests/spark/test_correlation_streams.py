@@ -188,6 +188,31 @@ def test_an_archive_that_is_not_there_yet(stream: Stream, table: pa.Table) -> No
     assert stream.all_rows() == in_process(OTHER, table, table.filter(known))
 
 
+@pytest.mark.parametrize("recent_rows", [None, 1])
+def test_rows_that_reach_an_archive_too_late(stream: Stream, table: pa.Table, recent_rows: int | None) -> None:
+    """They are counted and dropped, whether older rows lie in the state or are read back."""
+    old, path = trades(120, symbols=4, seed=9), str(stream.folder / "old")
+    late = pa.array([number % 8 == 3 for number in range(old.num_rows)])
+    in_time = old.filter(pa.compute.invert(late))
+    stream.spark.createDataFrame(in_time).write.parquet(path)
+    stream.options = {"text": OTHER, "archive": path, "options": CorrelationOptions(recent_rows=recent_rows)}
+    step = stream.step(table)
+    *first, last = pieces(table, 40, 80, 110)
+    stream.run(step, *first)
+    checkpoint = CorrelationCheckpoint(stream.spark, stream.checkpoint)
+    until = checkpoint.last()
+    assert until is not None and until.watermark is not None
+    stream.spark.createDataFrame(old.filter(late)).write.mode("append").parquet(path)
+    behind = pa.compute.less_equal(old["ts"].cast(pa.int64()), until.watermark)
+    late = pa.compute.and_(late, behind)
+    stream.run(step, last, first=3)
+    expected = in_process(OTHER, table, old.filter(pa.compute.invert(late)))
+    assert len(expected) > 10
+    assert stream.all_rows(archive=path) == expected
+    counted = checkpoint.rows(checkpoint.last().slot).selectExpr("sum(late_archive_rows)").first()
+    assert counted[0] == pa.compute.sum(late).as_py() > 5
+
+
 def test_what_the_archive_holds(stream: Stream, table: pa.Table) -> None:
     late = pa.concat_tables([table.slice(110), table.slice(0, 7)])  # seven rows come far too late
     stream.options = {"archive": stream.archive, "write_archive": True}

@@ -17,22 +17,33 @@ from numpy.typing import NDArray
 from ostinato.errors import MatchError, OstinatoError, QueryError
 from ostinato.events.ordering import group_numbers
 from ostinato.predicates import types as t
+from ostinato.query.summary_query import LARGEST_TIME_US
 from ostinato.results.summary_answer import SummaryAnswer
 from ostinato.runtimes.local import as_table, one_array
 from ostinato.runtimes.task.summary_answers import AnswerLayout
 from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, key_values, summary_input
 from ostinato.runtimes.task.trend_results import window_edges as times_of
 from ostinato.stopping import check_stopped
+from ostinato.stored_state import (
+    Section,
+    check,
+    check_columns_are,
+    check_ranges,
+    read_batch,
+    reading,
+    seal,
+    unseal,
+    whole_numbers,
+)
 from ostinato.techniques.stream_summary.answers import Answering, KeptColumns
 from ostinato.techniques.stream_summary.keyed import KeyedSummary
+from ostinato.techniques.stream_summary.state_checks import STATE
 
 if TYPE_CHECKING:
     from ostinato.runtimes.summaries import StreamSummary
 
-VERSION = 1
-_MAGIC = b"OSLV"
-_HEADER = struct.Struct("<4sHHqq")  # magic, version, unused, lengths of the schema and of the keys
-NEVER_FED = _HEADER.pack(_MAGIC, VERSION, 0, 0, 0)
+_HEADER = struct.Struct("<qq")  # lengths of the schema and of the keys
+NEVER_FED = seal(_HEADER.pack(0, 0), Section.SUMMARY)
 """The bytes of a summary that doesn't know the types of its columns yet."""
 _KEYS_AT_ONCE = 8192
 """Keys whose answers are made together: an answer takes much more room than a key."""
@@ -240,27 +251,47 @@ class LiveSummary:
         with pa.ipc.new_stream(sink, keys.schema) as writer:
             writer.write_batch(keys)
         packed: bytes = sink.getvalue().to_pybytes()
-        header = _HEADER.pack(_MAGIC, VERSION, 0, len(schema), len(packed))
-        return b"".join((header, schema, packed, self.keyed.to_bytes()))
+        body = b"".join((_HEADER.pack(len(schema), len(packed)), schema, packed, self.keyed.to_bytes()))
+        return seal(body, Section.SUMMARY)
 
     @classmethod
     def from_bytes(cls, description: StreamSummary, data: bytes) -> LiveSummary | None:
-        """Reads `to_bytes`; None for `NEVER_FED`. Raises SUMMARY_STATE where the bytes are cut, or of another query."""
-        if len(data) < _HEADER.size or data[:4] != _MAGIC:
-            raise MatchError("SUMMARY_STATE", "these bytes are no summary that was fed")
-        _, version, _, schema_length, keys_length = _HEADER.unpack_from(data)
-        if version != VERSION:
-            raise MatchError("SUMMARY_STATE", f"a summary of version {version}, where version {VERSION} is read")
+        """Reads `to_bytes`; None for `NEVER_FED`. Raises STATE_FORMAT where the bytes are damaged, and SUMMARY_STATE
+        where they are of another query."""
+        body = unseal(data, Section.SUMMARY, STATE).to_pybytes()
         if data == NEVER_FED:
             return None
-        schema_end = _HEADER.size + schema_length
-        try:
-            schema = pa.ipc.read_schema(pa.py_buffer(data[_HEADER.size : schema_end]))
-            keys = pa.ipc.open_stream(data[schema_end : schema_end + keys_length]).read_all()
-        except (pa.ArrowException, OSError):
-            raise MatchError("SUMMARY_STATE", "the summary's bytes are cut") from None
-        found = cls.of_schema(description, schema)
-        found.keyed.restore(data[schema_end + keys_length :])
-        last, *columns = (one_array(column) for column in keys.columns)
-        found._last, found._keys = np.array(last), columns
+        with reading(STATE):
+            schema_length, keys_length = _HEADER.unpack_from(body)
+            check(min(schema_length, keys_length) >= 0, STATE, "a length is negative")
+            schema_end = _HEADER.size + schema_length
+            schema = pa.ipc.read_schema(pa.py_buffer(body[_HEADER.size : schema_end]))
+            keys = read_batch(body[schema_end : schema_end + keys_length], STATE)
+        found = _of_stored(cls, description, schema)
+        found.keyed.restore(body[schema_end + keys_length :])
+        found._take_keys(keys)
         return found
+
+    def _take_keys(self, stored: pa.RecordBatch) -> None:
+        kinds = [pa.int64(), *(array.type for array in self._keys)]
+        check_columns_are(stored, {str(at): kind for at, kind in enumerate(kinds)}, STATE)
+        last, *columns = stored.columns
+        self._last, self._keys = whole_numbers(last, STATE).copy(), columns
+        numbers = np.array(list(self.keyed.pool), np.int64)
+        check_ranges(
+            STATE,
+            {
+                "the last time of a key": (self._last, _BEFORE_ALL, LARGEST_TIME_US),
+                "the number of a key": (numbers, 0, len(self) - 1),
+            },
+        )
+
+
+def _of_stored(kind: type[LiveSummary], description: StreamSummary, schema: pa.Schema) -> LiveSummary:
+    """A new one for the schema that was stored."""
+    try:
+        with reading(STATE):
+            return kind.of_schema(description, schema)
+    except QueryError as error:
+        message = f"the summary of another query: {error.message}"
+        raise MatchError("SUMMARY_STATE", message, hint="start anew, or ask with its own query") from None

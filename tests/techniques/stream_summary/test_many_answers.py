@@ -150,7 +150,7 @@ def test_bytes_that_are_none(spoil: Callable[[bytes], bytes], of_pool: bool) -> 
     keyed = KeyedSummary(SummaryQuery("ab", 9, 3, partition_by=("k",)))
     keyed.advance([1, 2], SummaryEvents(np.array([5, 6]), np.array([0, 0])))
     one: Any = keyed.pool if of_pool else keyed
-    with pytest.raises(MatchError, match="SUMMARY_STATE"):
+    with pytest.raises(MatchError, match="STATE_FORMAT"):
         one.restore(spoil(one.to_bytes()))
 
 

@@ -205,7 +205,7 @@ def test_states_of_others_are_refused() -> None:
     data = after(summary, "ABCABC").to_bytes()
     assert len(summary.state_from_bytes(data)) == 5
     for bad in (b"", data[:-1], data + b"x", b"NOPE" + data[4:], data[:4] + b"\x09\x00" + data[6:]):
-        with pytest.raises(MatchError, match="SUMMARY_STATE"):
+        with pytest.raises(MatchError, match="STATE_FORMAT"):
             summary.state_from_bytes(bad)
     with pytest.raises(MatchError, match="another query"):
         Summary(replace(QUERY, window_us=11)).state_from_bytes(data)

@@ -70,9 +70,15 @@ class ArchiveFolder:
 
     def read(self, spark: SparkSession, before_batch: int, buckets: Collection[int]) -> DataFrame:
         """The rows of earlier batches in some buckets, with their CLOCK; no other folder is opened."""
-        rows = _or_nothing(lambda: spark.read.schema(self.stored).parquet(self.path), spark, self.stored)
-        mine = rows.where((F.col(BATCH_ID) < before_batch) & F.col(BUCKET_ID).isin(*buckets))
-        return mine.drop(BATCH_ID, BUCKET_ID)
+        mine = (F.col(BATCH_ID) < before_batch) & F.col(BUCKET_ID).isin(*buckets)
+        return self._rows(spark).where(mine).drop(BATCH_ID, BUCKET_ID)
+
+    def read_batch(self, spark: SparkSession, batch: int) -> DataFrame:
+        """The rows of one batch, with their CLOCK."""
+        return self._rows(spark).where(F.col(BATCH_ID) == batch).drop(BATCH_ID, BUCKET_ID)
+
+    def _rows(self, spark: SparkSession) -> DataFrame:
+        return _or_nothing(lambda: spark.read.schema(self.stored).parquet(self.path), spark, self.stored)
 
 
 def read_source(spark: SparkSession, source: Source, columns: s.StructType) -> DataFrame:

@@ -13,7 +13,7 @@ from ostinato.language.render import quote
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes, Source, read_source
 from ostinato.runtimes.spark.correlation_buckets import AdvanceBuckets
-from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint, Kept
+from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint, Kept, Told
 from ostinato.runtimes.spark.correlation_clock import is_later
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition
 from ostinato.runtimes.spark.correlation_packing import (
@@ -29,6 +29,13 @@ from ostinato.runtimes.spark.correlation_packing import (
     PackedRows,
     archive_packing,
     live_packing,
+)
+from ostinato.runtimes.spark.correlation_released import (
+    COUNTED_BATCHES,
+    Released,
+    ReleasedCopy,
+    late_archive_rows,
+    released_copy,
 )
 from ostinato.runtimes.spark.correlation_wanted import Wanted, read_wanted, wanted_schema
 from ostinato.runtimes.spark.correlation_worker_reads import WorkerReads, worker_reads
@@ -77,11 +84,13 @@ class CorrelationBatch:
         """Keeps the batch's state and its pairs."""
         slot = 0 if self.before is None else 1 - self.before.slot
         sent = [*self._sent(), self.live.of(rows, self.definition.buckets, LIVE_ROWS)]
-        kept = self._keep(self._stepped(sent), slot)
+        told = self._told()
+        kept = self.checkpoint.keep(self._stepped(sent), slot, told)
         if not kept.is_whole:  # run once more with what is wanted, and kept in place of the first
             wanted = self._wanted(self.checkpoint.rows(slot))
             assert wanted is not None
-            kept = self._keep(self._stepped([*sent, self._history(wanted)], wanted.buckets), slot)
+            again = self._stepped([*sent, self._history(wanted)], wanted.buckets)
+            kept = self.checkpoint.keep(again, slot, told)
         return kept
 
     def pairs(self, kept: Kept) -> DataFrame:
@@ -104,8 +113,19 @@ class CorrelationBatch:
         if not self.asked.shared and (self.finished or self.watermark is not None):
             until = None if self.finished else self.watermark
             released = archive_times(self.asked).released(self._other_archive(), self.late_until, until)
-            sent.append(self.archived.of(released, self.definition.buckets, ARCHIVE_ROWS))
+            sent.append(self._taken_in(released))
         return sent
+
+    def _taken_in(self, released: DataFrame) -> DataFrame:
+        """Rows of another table on their way to the buckets; those that have to be read back pass through the copy.
+
+        The table may change while the batch runs, so the batch itself reads what it has copied.
+        """
+        if self.finished or not self.definition.copies_archive:
+            return self.archived.of(released, self.definition.buckets, ARCHIVE_ROWS)
+        copy = self._copy()
+        copy.write(released, self.batch_id)
+        return copy.of_batch(self.batch_id)
 
     def _stepped(self, sent: list[DataFrame], read_back: frozenset[int] = frozenset()) -> DataFrame:
         """One pass over all buckets."""
@@ -123,8 +143,13 @@ class CorrelationBatch:
         )
         return reduce(DataFrame.unionAll, sent).repartition(BUCKET).mapInArrow(step, STEPPED).where(RAISES)
 
-    def _keep(self, stepped: DataFrame, slot: int) -> Kept:
-        return self.checkpoint.keep(stepped, slot, self.batch_id, self.watermark, self.definition.to_json())
+    def _told(self) -> Told:
+        released: tuple[Released, ...] = ()
+        late = 0
+        if not self.asked.shared and self.before is not None:
+            released = self.before.released[-COUNTED_BATCHES:]
+            late = late_archive_rows(self._other_archive(), archive_times(self.asked), released)
+        return Told(self.batch_id, self.watermark, self.definition.to_json(), released, late)
 
     def _wanted(self, stepped: DataFrame) -> Wanted | None:
         """What buckets want before the batch can be completed; None: nothing."""
@@ -152,12 +177,15 @@ class CorrelationBatch:
 
     def _history(self, wanted: Wanted) -> DataFrame:
         """The rows that buckets want."""
-        if self.asked.shared:
-            rows = self._folder().read(self.spark, self.batch_id, wanted.buckets)
-        else:
-            rows = self._other_archive().where(self.archived.bucket(self.definition.buckets).isin(*wanted.buckets))
+        if not self.asked.shared:
+            return self._copy().history(wanted, self.batch_id)
+        rows = self._folder().read(self.spark, self.batch_id, wanted.buckets)
         found = archive_times(self.asked).wanted(rows, wanted)
         return self.archived.of(found, self.definition.buckets, HISTORY)
+
+    def _copy(self) -> ReleasedCopy:
+        path = self.checkpoint.released_path
+        return released_copy(self.spark, path, self.asked, self.archived, self.definition.buckets)
 
     def _reader(self) -> WorkerReads | None:
         if self.definition.reads == "spark":

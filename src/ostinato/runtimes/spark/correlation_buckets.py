@@ -12,6 +12,7 @@ import pyarrow as pa
 from ostinato.entry import ours_or_raise
 from ostinato.planning.plan import ERROR
 from ostinato.runtimes.spark.correlation_packing import (
+    ARCHIVE_COUNT,
     ARCHIVE_ROWS,
     COUNTS,
     HISTORY,
@@ -98,6 +99,7 @@ class AdvanceBuckets:
             return records
         counts = {name: int(getattr(step.counts, name, 0)) for name in COUNTS}
         counts |= {"rows": arrived, "late_rows": arrived - rows.num_rows}
+        counts[ARCHIVE_COUNT] = step.counts.rows - rows.num_rows
         return [*records, {KIND: STATE, PACK: step.state, LATEST: latest, **counts}]
 
     def _step(self, correlator: Correlator, number: int, bucket: _Bucket, rows: pa.Table) -> CorrelationStep:

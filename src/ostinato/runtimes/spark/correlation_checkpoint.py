@@ -17,6 +17,7 @@ from ostinato.errors import QueryError
 from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, read_definition
 from ostinato.runtimes.spark.correlation_packing import (
+    ARCHIVE_COUNT,
     DEFINITION,
     KIND,
     LATEST,
@@ -26,16 +27,21 @@ from ostinato.runtimes.spark.correlation_packing import (
     STEPPED,
     WANTED,
 )
+from ostinato.runtimes.spark.correlation_released import Released, released_from_json, released_to_json
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_packing import BUCKET
 
 BATCH = f"{PREFIX}batch"
 WATERMARK = f"{PREFIX}watermark"
+RELEASED = f"{PREFIX}released"
+LATE_ARCHIVE_ROWS = "late_archive_rows"
 _KEPT = s.StructType(
     [
         *(field for field in STEPPED.fields if field.name != ERROR),
         s.StructField(BATCH, s.LongType()),
         s.StructField(WATERMARK, s.LongType()),
+        s.StructField(RELEASED, s.StringType()),
+        s.StructField(LATE_ARCHIVE_ROWS, s.LongType()),
     ]
 )
 _SLOTS = (0, 1)
@@ -51,8 +57,33 @@ class Kept:
     """The latest time of all rows up to this batch; None: there was none."""
     watermark: int | None
     """The one that the batch had: what came later than it may still wait."""
+    archive_rows: int = 0
+    """How many rows of another table as archive the batch took in."""
+    before: tuple[Released, ...] = ()
+    """What the batches before it had taken in of that table."""
     is_whole: bool = True
     """Whether no bucket waits for older rows before it can complete the batch."""
+
+    @property
+    def released(self) -> tuple[Released, ...]:
+        """What this batch and those before it have taken in of another table as archive."""
+        if self.watermark is None:
+            return self.before
+        after = self.before[-1].until if self.before else None
+        return (*self.before, Released(after, self.watermark, self.archive_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What of a batch is the same for all buckets."""
+
+    batch: int
+    watermark: int | None
+    definition: str
+    released: tuple[Released, ...] = ()
+    """What the batches before it have taken in of another table as archive."""
+    late_archive_rows: int = 0
+    """How many rows reached that table too late to be taken in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +97,11 @@ class CorrelationCheckpoint:
         """All that was kept in one of the two folders."""
         return self.spark.read.schema(_KEPT).parquet(self._folder(slot))
 
+    @property
+    def released_path(self) -> str:
+        """The folder of rows that were released from another table as archive, where they have to be read again."""
+        return f"{self.path.rstrip('/')}/correlation-archive"
+
     def _folder(self, slot: int) -> str:
         return f"{self.path.rstrip('/')}/correlation/slot={slot}"
 
@@ -78,43 +114,59 @@ class CorrelationCheckpoint:
     def _kept(self, slot: int) -> Kept | None:
         with without_error_log():
             try:
-                row = self.rows(slot).agg(F.max(BATCH), F.max(LATEST), F.max(WATERMARK)).first()
+                told = F.max(BATCH), F.max(LATEST), F.max(WATERMARK), F.sum(ARCHIVE_COUNT), F.max(RELEASED)
+                row = self.rows(slot).agg(*told).first()
             except AnalysisException:  # the folder isn't there yet
                 return None
-        return None if row is None or row[0] is None else Kept(slot, *row)
+        if row is None or row[0] is None:
+            return None
+        batch, latest, watermark, archive_rows, released = row
+        return Kept(slot, batch, latest, watermark, archive_rows or 0, released_from_json(released))
 
     def sent(self, kept: Kept, kind: int) -> DataFrame:
         """Packs that a batch left, in the form that buckets get."""
         return self.rows(kept.slot).where(F.col(KIND) == kind).select(*SENT.names)
 
-    def keep(self, stepped: DataFrame, slot: int, batch: int, watermark: int | None, definition: str) -> Kept:
+    def keep(self, stepped: DataFrame, slot: int, told: Told) -> Kept:
         """Writes what a batch leaves over what the one two before it left."""
         observed = Observation()
         rows = stepped.drop(ERROR).observe(
-            observed, F.max(LATEST).alias("latest"), F.count_if(F.col(KIND) == WANTED).alias("wanted")
+            observed,
+            F.max(LATEST).alias("latest"),
+            F.sum(ARCHIVE_COUNT).alias("archive_rows"),
+            F.count_if(F.col(KIND) == WANTED).alias("wanted"),
         )
-        told = self._told(batch, watermark, definition)
-        named = rows.unionByName(told, allowMissingColumns=True).select(*_KEPT.names)
+        named = rows.unionByName(self._told(told), allowMissingColumns=True).select(*_KEPT.names)
         named.write.mode("overwrite").parquet(self._folder(slot))
-        return Kept(slot, batch, observed.get["latest"], watermark, is_whole=not observed.get["wanted"])
+        return Kept(
+            slot,
+            told.batch,
+            observed.get["latest"],
+            told.watermark,
+            archive_rows=observed.get["archive_rows"] or 0,
+            before=told.released,
+            is_whole=not observed.get["wanted"],
+        )
 
-    def _told(self, batch: int, watermark: int | None, definition: str) -> DataFrame:
+    def _told(self, told: Told) -> DataFrame:
         """One row beside those of the buckets, with what is the same for all of them.
 
         Values of a table, not constants in columns: Spark compiles its code anew for each constant that it meets.
         """
-        told = self.spark.sql(
+        row = self.spark.sql(
             "SELECT * FROM VALUES (CAST(:bucket AS INT), CAST(:kind AS BYTE), CAST(:pack AS BINARY),"
-            " CAST(:batch AS LONG), CAST(:watermark AS LONG))",
+            " CAST(:batch AS LONG), CAST(:watermark AS LONG), CAST(:released AS STRING), CAST(:late AS LONG))",
             args={
                 "bucket": NO_BUCKET,
                 "kind": DEFINITION,
-                "pack": definition,
-                "batch": batch,
-                "watermark": watermark,
+                "pack": told.definition,
+                "batch": told.batch,
+                "watermark": told.watermark,
+                "released": released_to_json(told.released),
+                "late": told.late_archive_rows,
             },
         )
-        return told.toDF(BUCKET, KIND, PACK, BATCH, WATERMARK)
+        return row.toDF(BUCKET, KIND, PACK, BATCH, WATERMARK, RELEASED, LATE_ARCHIVE_ROWS)
 
     @property
     def is_new(self) -> bool:

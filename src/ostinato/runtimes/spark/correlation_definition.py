@@ -16,6 +16,7 @@ from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.stream_workers import check_format
+from ostinato.stored_state import reading
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions
@@ -48,7 +49,7 @@ class CorrelationDefinition:
 
     def check_goes_on(self, before: CorrelationDefinition) -> None:
         """Raises where what was kept can't be carried on; the query itself is compared by those who read the state."""
-        for name in ("buckets", "writes_archive", "archive_columns"):
+        for name in ("buckets", "writes_archive", "archive_columns", "copies_archive"):
             was, now = getattr(before, name), getattr(self, name)
             if was != now:
                 raise MatchError(
@@ -62,6 +63,11 @@ class CorrelationDefinition:
                 f"the stream has written its archive to {before.archive_path}, not to {self.archive_path}",
                 hint="move the folder back, or start with a new checkpoint",
             )
+
+    @property
+    def copies_archive(self) -> bool:
+        """Whether rows of another table are kept beside the state, because `recent_rows` lets them be read again."""
+        return self.archive_columns is not None and self.options.recent_rows is not None
 
     @property
     def found(self) -> CorrelationText:
@@ -110,14 +116,15 @@ def read_definition(text: str) -> CorrelationDefinition:
     """What was kept."""
     from ostinato.runtimes.task.correlation_task import CorrelationOptions  # loads kernels
 
-    values = json.loads(text)
-    form = values.pop("format", None)
-    check_format(form, FORMAT)
-    return CorrelationDefinition(
-        **{
-            **values,
-            "options": CorrelationOptions(**values["options"]),
-            "limits": Limits(**values["limits"]),
-            "settings": Settings(**values["settings"]),
-        }
-    )
+    with reading("the definition of this correlation"):
+        values = json.loads(text)
+        form = values.pop("format", None)
+        check_format(form, FORMAT)
+        return CorrelationDefinition(
+            **{
+                **values,
+                "options": CorrelationOptions(**values["options"]),
+                "limits": Limits(**values["limits"]),
+                "settings": Settings(**values["settings"]),
+            }
+        )

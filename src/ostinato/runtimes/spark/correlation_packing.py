@@ -26,7 +26,18 @@ STATE, LIVE_ROWS, ARCHIVE_ROWS, HISTORY, PAIRS, WANTED, DEFINITION = range(7)
 """What a pack holds."""
 NO_BUCKET = -1
 """Where the definition is kept."""
-COUNTS = ("rows", "late_rows", "live_matches", "archive_matches", "results", "buffered_rows", "cached_entries")
+ARCHIVE_COUNT = "archive_rows"
+"""How many rows of another table as archive a bucket took in."""
+COUNTS = (
+    "rows",
+    "late_rows",
+    ARCHIVE_COUNT,
+    "live_matches",
+    "archive_matches",
+    "results",
+    "buffered_rows",
+    "cached_entries",
+)
 """What a bucket met in a batch, in the row with its state."""
 
 SENT = s.StructType(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -20,6 +20,7 @@ from ostinato.runtimes.spark.event_stream_task import EVENTS, EventStreamDefinit
 from ostinato.runtimes.spark.query import SparkQuery, plan_query
 from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_workers import FORMAT, check_format, digest
+from ostinato.stored_state import reading
 
 if TYPE_CHECKING:
     from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition
@@ -90,8 +91,12 @@ def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
 
 
 def read_definition(text: str) -> Definition:
-    """What was kept."""
-    values = json.loads(text)
+    """What was kept; raises STATE_FORMAT where it can't be read."""
+    with reading("the definition of this stream"):
+        return _read_definition(json.loads(text))
+
+
+def _read_definition(values: dict[str, Any]) -> Definition:
     form = values.pop("format", None)
     check_format(form, FORMAT)
     kind = values.pop("kind", None)

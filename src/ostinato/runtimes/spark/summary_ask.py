@@ -94,7 +94,7 @@ def _opened(spark: SparkSession, checkpoint: str, operator: int | None) -> tuple
 
 
 def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -> SummaryAnswer:
-    from ostinato.runtimes.task.summary_pages import page_from_bytes, possible_pages
+    from ostinato.runtimes.task.summary_pages import possible_pages
     from ostinato.runtimes.task.summary_rows import key_arrays_of
 
     opened, definition = _opened(spark, checkpoint, operator)
@@ -103,7 +103,7 @@ def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -
     bucket, key_hash = _place_of(spark, definition, arrays)
     pages = opened.pages().where((F.col(BUCKET) == bucket) & F.col(NUMBER).isin(possible_pages(key_hash)))
     worker = summary_task(definition).worker
-    tables = [page_from_bytes(bytes(row[0]), worker.width) for row in pages.select(PAGE).collect()]
+    tables = [worker.page(bytes(row[0])) for row in pages.select(PAGE).collect()]
     answers = worker.answers_of(arrays, tables)
     values = {name: array[0].as_py() for name, array in zip(source.columns.keys, arrays, strict=True)}
     return definition.layout().objects(worker.answering, answers, [values])[0]
@@ -137,10 +137,8 @@ class AnswerPages:
         return rows_or_error(map(self._answered, pages), self.task.output)
 
     def _answered(self, page: bytes) -> pa.Table:
-        from ostinato.runtimes.task.summary_pages import page_from_bytes
-
         worker = self.task.worker
-        return self.task.rows((worker.all_answers(page_from_bytes(page, worker.width)),))
+        return self.task.rows((worker.all_answers(worker.page(page)),))
 
 
 __all__ = ["ask", "ask_all"]

@@ -22,13 +22,14 @@ from ostinato.runtimes.task.arrow_batches import row_masks
 from ostinato.runtimes.task.bounded import SharedPlan, SharedPlans
 from ostinato.runtimes.task.bounded_rows import Arrival, Numbering, arrive, links, next_link
 from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_batches import joined, segments_of
+from ostinato.runtimes.task.stream_batches import joined
 from ostinato.runtimes.task.stream_intake import Gate, Intake
-from ostinato.runtimes.task.stream_state import BucketState, read_rows, stamped
+from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
 from ostinato.runtimes.task.trend_matches import Scene, shown_matches
 from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.runtimes.task.trends import TrendOptions, TrendWorker, output_of
 from ostinato.runtimes.task.worker import Batch
+from ostinato.stored_state import Section, check, check_columns_are
 
 if TYPE_CHECKING:
     from ostinato.techniques.bounded_latency.report import Report
@@ -98,9 +99,7 @@ class SharedStreamWorker:
         `finished`: no rows will follow, whatever the watermark says.
         """
         header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
-        before = _Carried(
-            None if header is None else header.column(_ENGINE)[0].as_py(), read_rows(state.open_rows, "open rows")
-        )
+        before = self._carried(header, read_rows(state.open_rows, Section.OPEN_ROWS))
         found = self._matched(before, intake.released, finished)
         return TrendStep(
             results=TrendRows(found.columns, intake.decided_us(finished=finished), found.reports),
@@ -115,10 +114,22 @@ class SharedStreamWorker:
             ),
         )
 
+    def _carried(self, header: pa.RecordBatch | None, rows: pa.RecordBatch | None) -> _Carried:
+        if header is None:
+            return _Carried(None, None)
+        what = "the header in the state of this workload"
+        check_columns_are(header, {_ENGINE: pa.binary()}, what)
+        check(header.num_rows == 1, what, "it isn't one row")
+        engine = header.column(_ENGINE)[0].as_py()
+        if rows is not None:
+            check(engine is not None, what, "there are rows, and no partial matches")
+            check_kept_rows(rows, self.shipped, _PLACE, _LINK)
+        return _Carried(engine, rows)
+
     def _state(self, carried: _Carried, intake: Intake) -> BucketState:
         engine = pa.RecordBatch.from_arrays([pa.array([carried.engine], pa.binary())], names=[_ENGINE])
         header = stamped(engine, intake.known_until, self.fingerprint)
-        return BucketState(header, segments_of(carried.rows), intake.waiting)
+        return BucketState(header, segments_of(carried.rows, Section.OPEN_ROWS), intake.waiting)
 
     # --- matching ---
 

@@ -20,10 +20,11 @@ from ostinato.runtimes.task.arrow_batches import row_masks
 from ostinato.runtimes.task.bounded_clauses import ClausesTask, StreamFound, StreamMatcher, row_conditions
 from ostinato.runtimes.task.clause_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows
 from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_batches import joined, segments_of
+from ostinato.runtimes.task.stream_batches import joined
 from ostinato.runtimes.task.stream_intake import Gate
-from ostinato.runtimes.task.stream_state import EMPTY, BucketState, read_rows, stamped
+from ostinato.runtimes.task.stream_state import EMPTY, BucketState, read_rows, segments_of, stamped
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
+from ostinato.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
 from ostinato.techniques.bounded_latency.report import Report
 
 _ENGINE, _APART, _PARTIAL_MATCHES = "engine", "apart", "partial_matches"
@@ -82,7 +83,7 @@ class ClauseStreamWorker:
             found = self._found(before, rows, finished)
             if not finished:
                 left = carried_rows(self.reach, found, rows, self.time, intake.known_until)
-                open_rows = segments_of(left.rows)
+                open_rows = segments_of(left.rows, Section.OPEN_ROWS)
         if finished:
             left, after = NOTHING_CARRIED, EMPTY
         else:
@@ -110,6 +111,7 @@ class ClauseStreamWorker:
 
 def _together(before: Carried, released: pa.RecordBatch) -> pa.RecordBatch:
     """Rows as they arrived, the old ones first."""
+    before.check_rows(released.schema)
     rows = joined([None if before.rows is None else before.rows.select(released.schema.names), released])
     assert rows is not None
     return rows
@@ -134,8 +136,15 @@ def _header(carried: Carried) -> pa.RecordBatch:
 def _carried(header: pa.RecordBatch | None, state: BucketState) -> Carried:
     if header is None:
         return NOTHING_CARRIED
-    engine, apart, partial_matches = (header.column(name)[0].as_py() for name in (_ENGINE, _APART, _PARTIAL_MATCHES))
-    return Carried(engine, read_rows(state.open_rows, "open rows"), apart, partial_matches)
+    what = "the header in the state of these clauses"
+    check_columns_are(header, {_ENGINE: pa.binary(), _APART: pa.int64(), _PARTIAL_MATCHES: pa.int64()}, what)
+    check(header.num_rows == 1, what, "it isn't one row")
+    engine = header.column(_ENGINE)[0].as_py()
+    apart, partial_matches = (whole_numbers(header.column(name), what)[0] for name in (_APART, _PARTIAL_MATCHES))
+    carried = Carried(engine, read_rows(state.open_rows, Section.OPEN_ROWS), int(apart), int(partial_matches))
+    check_ranges(what, {"apart": (apart, 0, carried.count), "partial matches": (partial_matches, 0, LARGEST)})
+    check(engine is not None or carried.rows is None, what, "there are rows, and no partial matches")
+    return carried
 
 
 def _fingerprint(typed: TypedClauses, names: Sequence[str], conditions: Sequence[tuple[str, int]]) -> str:

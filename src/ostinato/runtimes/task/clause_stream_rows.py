@@ -18,6 +18,8 @@ from ostinato.planning.plan import PREFIX, MatchPlan
 from ostinato.planning.slicing import margins_of, slicing_of
 from ostinato.runtimes.task.bounded_clauses import StreamFound
 from ostinato.runtimes.task.clause_events import NO_HISTORY, History, StreamRows
+from ostinato.runtimes.task.stream_state import check_kept_rows
+from ostinato.stored_state import check, check_ranges, whole_numbers
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -39,6 +41,20 @@ class Carried:
     @property
     def count(self) -> int:
         return 0 if self.rows is None else int(self.rows.num_rows)
+
+    def check_rows(self, arriving: pa.Schema) -> None:
+        """Raises STATE_FORMAT where the rows don't fit those that arrive, or the matcher's order isn't one."""
+        if self.rows is None:
+            return
+        what = "the rows in the state of these clauses"
+        check(_NEEDED in self.rows.schema.names, what, "it isn't known which are needed")
+        others = [name for name in self.rows.schema.names if name != _NEEDED]
+        check(len(others) == self.rows.num_columns - 1, what, "a column is there twice")
+        check_kept_rows(self.rows.select(others), arriving, _PLACE)
+        rank = np.sort(whole_numbers(self.rows.column(_NEEDED), what))
+        needed = rank[np.searchsorted(rank, _NOT_NEEDED, side="right") :]
+        check_ranges(what, {"the order of those that are needed": (rank, _NOT_NEEDED, len(needed) - 1)})
+        check(np.array_equal(needed, np.arange(len(needed))), what, "the order of those that are needed has gaps")
 
     def history(self) -> History:
         if self.rows is None:

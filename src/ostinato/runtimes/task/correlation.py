@@ -31,10 +31,12 @@ from ostinato.runtimes.task.correlation_planner import (
 )
 from ostinato.runtimes.task.correlation_results import ResultWriter, cached_starts
 from ostinato.runtimes.task.correlation_sides import SideWorker, WindowSide
-from ostinato.runtimes.task.correlation_state import NEW, SUMMED, Counts, Remembered, read_state, state_bytes
+from ostinato.runtimes.task.correlation_state import NEW, STATE, SUMMED, Counts, Remembered, read_state, state_bytes
+from ostinato.runtimes.task.correlation_state_checks import check_remembered
 from ostinato.runtimes.task.correlation_steps import Sides, StepRows, in_steps, step_of
 from ostinato.runtimes.task.correlation_task import AS_IT_FITS, CorrelationOptions, CorrelationTask, SideTask
 from ostinato.runtimes.task.correlation_wanted import no_ranges, wanted_ranges
+from ostinato.stored_state import reading
 from ostinato.techniques.live_archive.contained import by_past
 from ostinato.techniques.live_archive.cost_model import Choice, Observed
 from ostinato.techniques.live_archive.found import Outcome
@@ -121,6 +123,7 @@ class Correlator:
         same step without them said that they are `wanted`; then nothing is wanted again. `finished`: no rows follow.
         """
         before = read_state(state, self.fingerprint)
+        check_remembered(before, self.task, self.writer, live, archive)
         done = self.run(before, live, archive, watermark_us, finished=finished, history=history)
         after = b"" if finished else state_bytes(done.state, self.fingerprint)
         return CorrelationStep(done.results, after, done.wanted, done.counts)
@@ -155,13 +158,16 @@ class Correlator:
     def step(self, before: Remembered, rows: StepRows, history: pa.Table | None = None) -> Advanced:
         """A single step."""
         intake, sides, step = self._open(before, rows, history)
-        thought = thought_from_json(before.planner, self.candidates)
+        with reading(STATE):
+            thought = thought_from_json(before.planner, self.candidates)
         if history is None and intake.marks.missing.is_some.any():
             step = replace(step, all_live=all_live(step))
             wanted = wanted_ranges(self.task, step, intake)
             if wanted.num_rows:
                 nothing = self.writer.schema.empty_table()
-                return Advanced(nothing, before, wanted, Counts(intake.arrived, intake.late), thought)
+                return Advanced(
+                    nothing, before, wanted, Counts(intake.arrived, intake.late, intake.late_archive), thought
+                )
         found = self._found(step, sides, thought, intake.arrived)
         return self._after(before, intake, step, found, sides, finished=rows.finished)
 
@@ -225,6 +231,7 @@ class Correlator:
         counts = Counts(
             rows=intake.arrived,
             late_rows=intake.late,
+            late_archive_rows=intake.late_archive,
             live_matches=len(outcome.live.key),
             archive_matches=outcome.growths.new_starts,
             results=results.num_rows,

@@ -34,6 +34,8 @@ class Intake:
 
     arrived: int
     late: int
+    late_archive: int
+    """Of these, rows of another table as archive."""
     keys: pa.RecordBatch | None
     marks: Marks
     """With offsets counted from the first rows that are at hand now."""
@@ -89,6 +91,7 @@ class IntakeDesk:
         return Intake(
             arrived=new_live.arrived + new_archive.arrived,
             late=new_live.late + new_archive.late,
+            late_archive=new_archive.late,
             keys=keys,
             marks=marks,
             live=pools[0],

@@ -13,7 +13,7 @@ from ostinato.matching.growths import ProbeMode
 from ostinato.results.matches import ranges
 from ostinato.runtimes.task.correlation_intake import Intake, Pool
 from ostinato.runtimes.task.correlation_results import KEY
-from ostinato.runtimes.task.correlation_state import Marks, Remembered
+from ostinato.runtimes.task.correlation_state import OFFSET, Marks, Remembered
 from ostinato.runtimes.task.correlation_task import CorrelationTask
 from ostinato.techniques.live_archive.buffer import Kept, Missing, at_change_of_time, rows_to_keep
 from ostinato.techniques.live_archive.found import Outcome
@@ -207,7 +207,7 @@ def _open_starts(outlook: Outlook, first: Ints, step: Step, stays: Mask) -> pa.R
     if not len(rows):
         return None
     number = np.cumsum(stays) - 1
-    return pa.RecordBatch.from_arrays([pa.array(number[key]), pa.array(rows - first[key])], names=[KEY, "offset"])
+    return pa.RecordBatch.from_arrays([pa.array(number[key]), pa.array(rows - first[key])], names=[KEY, OFFSET])
 
 
 def _renumbered(part: pa.RecordBatch | None, number_of_key: Ints) -> pa.RecordBatch | None:

@@ -1,12 +1,13 @@
 """What a correlation remembers between two steps <-> bytes. No matching here.
 
-The bytes are an Arrow IPC stream of named parts, each an Arrow IPC stream itself; the metadata holds the format version
-and the query that the state belongs to.
+The bytes are a sealed Arrow IPC stream of named parts, each an Arrow IPC stream itself; the metadata names the query
+that the state belongs to. `correlation_state_checks.py` says what must hold between the parts.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.runtimes.task.stream_batches import to_bytes
-from ostinato.runtimes.task.stream_state import check_stamp, read_batch, stamp
+from ostinato.runtimes.task.stream_state import QUERY, check_query
+from ostinato.stored_state import Section, check, check_columns_are, read_batch, reading, seal, unseal, whole_numbers
 from ostinato.techniques.live_archive.buffer import NOTHING_MISSING, Missing
 from ostinato.techniques.live_archive.sides import NO_TIME, Ints, Work
 
-FORMAT_VERSION = 1
+OFFSET = "offset"
 _NUMBERS = b"ostinato.numbers"
-_WHAT = "the state of this correlation"
+STATE = "the state of this correlation"
 
 
 class Marks(NamedTuple):
@@ -68,6 +70,9 @@ class Counts:
 
     rows: int = 0
     late_rows: int = 0
+    """Of both sides."""
+    late_archive_rows: int = 0
+    """Of these, the rows of another table as archive."""
     live_matches: int = 0
     archive_matches: int = 0
     """Archive starts with a match that were searched now."""
@@ -78,7 +83,7 @@ class Counts:
     cached_entries: int = 0
 
 
-SUMMED = ("rows", "late_rows", "live_matches", "archive_matches", "results")
+SUMMED = ("rows", "late_rows", "late_archive_rows", "live_matches", "archive_matches", "results")
 """The counts of several steps that add up."""
 
 
@@ -88,6 +93,7 @@ class Totals:
 
     rows: int = 0
     late_rows: int = 0
+    late_archive_rows: int = 0
     live_matches: int = 0
     archive_matches: int = 0
     results: int = 0
@@ -150,26 +156,28 @@ def state_bytes(state: Remembered, query: str) -> bytes:
     numbers = {"known_until": state.known_until, "totals": totals, "planner": state.planner}
     columns = [pa.array(list(present), pa.string()), pa.array(list(present.values()), pa.large_binary())]
     whole = pa.RecordBatch.from_arrays(columns, names=["part", "bytes"])
-    metadata = stamp(FORMAT_VERSION, query) | {_NUMBERS: json.dumps(numbers)}
-    return to_bytes(whole.replace_schema_metadata(metadata))
+    metadata = {QUERY: query, _NUMBERS: json.dumps(numbers)}
+    return seal(to_bytes(whole.replace_schema_metadata(metadata)), Section.CORRELATION)
 
 
 def read_state(state: bytes | None, query: str) -> Remembered:
     """Raises where the state is not one of this query, or in a form that this version doesn't know."""
     if not state:
         return NEW
-    whole = read_batch(state, _WHAT)
+    whole = read_batch(unseal(state, Section.CORRELATION, STATE), STATE)
     metadata = whole.schema.metadata or {}
-    changed = "its clauses, their recency or settings"
-    check_stamp(metadata, FORMAT_VERSION, query, of="this correlation", changed=changed)
-    names, segments = (column.to_pylist() for column in whole.columns)
-    parts = {name: read_batch(part, _WHAT) for name, part in zip(names, segments, strict=True)}
-    numbers = json.loads(metadata[_NUMBERS])
-    marks = parts.pop("marks")
-    return Remembered(
-        marks=Marks(*(np.asarray(marks.column(name)) for name in Marks._fields)),
-        known_until=numbers["known_until"],
-        totals=Totals(**numbers["totals"]),
-        planner=numbers["planner"],
-        **parts,
-    )
+    check_query(metadata, query, changed="its clauses, their recency or settings")
+    with reading(STATE):
+        names, segments = (column.to_pylist() for column in whole.columns)
+        check(len(set(names)) == len(names) and set(names) <= {"marks", *_PARTS}, STATE, "it has other parts")
+        parts = {name: read_batch(part, STATE) for name, part in zip(names, segments, strict=True)}
+        numbers = json.loads(metadata[_NUMBERS])
+        marks = parts.pop("marks")
+        check_columns_are(marks, dict.fromkeys(Marks._fields, pa.int64()), STATE)
+        return Remembered(
+            marks=Marks(*(whole_numbers(marks.column(name), STATE) for name in Marks._fields)),
+            known_until=operator.index(numbers["known_until"]),
+            totals=Totals(**numbers["totals"]),
+            planner=dict(numbers["planner"]),
+            **parts,
+        )

@@ -19,7 +19,7 @@ from ostinato.planning.typed import TypedPlan
 from ostinato.query.match_recognize import Output
 from ostinato.results.matches import ranges
 from ostinato.runtimes.task.arrow_batches import row_masks
-from ostinato.runtimes.task.stream_batches import as_batch, joined, segments_of
+from ostinato.runtimes.task.stream_batches import as_batch, joined
 from ostinato.runtimes.task.stream_intake import Gate, Intake
 from ostinato.runtimes.task.stream_layout import Layout, key_numbers, lay_out
 from ostinato.runtimes.task.stream_search import NO_RESULTS, Found, StreamSearch
@@ -30,8 +30,10 @@ from ostinato.runtimes.task.stream_state import (
     Opened,
     header_bytes,
     open_state,
+    segments_of,
 )
 from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
+from ostinato.stored_state import Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class StreamWorker:
             found, left = self._matched(before, intake, layout, finished)
         after = EMPTY
         if not finished:
-            open_rows = state.open_rows if found is None else segments_of(left.open_rows)
+            open_rows = state.open_rows if found is None else segments_of(left.open_rows, Section.OPEN_ROWS)
             header = header_bytes(left.keys, intake.known_until, self.fingerprint)
             after = BucketState(header, open_rows, intake.waiting)
         # Later than the watermark itself, or a second clause in the same query would take the row for late.

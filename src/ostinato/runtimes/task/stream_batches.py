@@ -1,4 +1,4 @@
-"""Record batches put together, taken apart, and turned into bytes and back. Nothing about keys or time here."""
+"""Record batches put together, taken apart, and turned into bytes. Nothing about keys or time here."""
 
 from __future__ import annotations
 
@@ -40,13 +40,3 @@ def split(batch: pa.RecordBatch | None, mask: NDArray[np.bool_]) -> tuple[pa.Rec
 def to_bytes(batch: pa.RecordBatch) -> bytes:
     """The batch as an Arrow IPC stream; put together by hand, which takes half the time of a stream writer."""
     return b"".join((batch.schema.serialize(), batch.serialize(), _END_OF_STREAM))
-
-
-def from_bytes(stream: bytes) -> pa.RecordBatch:
-    """The only batch of an Arrow IPC stream."""
-    return pa.ipc.open_stream(stream).read_next_batch()
-
-
-def segments_of(batch: pa.RecordBatch | None) -> tuple[bytes, ...]:
-    """One segment, or none where there are no rows."""
-    return (to_bytes(batch),) if batch is not None and batch.num_rows else ()

@@ -11,8 +11,17 @@ from numpy.typing import NDArray
 
 from ostinato.matching.search import NO_TIME
 from ostinato.runtimes.task.columns import microseconds_of
-from ostinato.runtimes.task.stream_batches import as_batch, joined, segments_of, split
-from ostinato.runtimes.task.stream_state import BucketState, Keys, Opened, check_columns, read_header, read_rows
+from ostinato.runtimes.task.stream_batches import as_batch, joined, split
+from ostinato.runtimes.task.stream_state import (
+    BucketState,
+    Keys,
+    Opened,
+    check_columns,
+    read_header,
+    read_rows,
+    segments_of,
+)
+from ostinato.stored_state import Section, check
 
 Times = NDArray[np.int64]
 _LATEST = np.iinfo(np.int64).max
@@ -75,7 +84,7 @@ class Gate:
     ) -> TakenIn:
         """For buckets with a header of their own, in which there are no keys; raises as `read_header` does."""
         header, known_until = read_header(state, query)
-        opened = Opened(Keys.new(0), known_until, None, read_rows(state.waiting, "waiting rows"))
+        opened = Opened(Keys.new(0), known_until, None, read_rows(state.waiting, Section.WAITING_ROWS))
         return TakenIn(header, known_until, self.take_in(state, opened, arrived, watermark_us, finished=finished))
 
     def take_in(
@@ -88,6 +97,7 @@ class Gate:
         is_late = times <= before.known_until
         late, fresh = split(rows, is_late)
         fresh_times, held_times = times[~is_late], self.times(before.waiting)
+        check((held_times > before.known_until).all(), "a segment of waiting rows", "its rows had to wait no longer")
         known_until = self._known_until(before, fresh_times, watermark_us)
         latest_to_go = _LATEST if finished or self.eager else known_until
         fresh_goes, held_goes = fresh_times <= latest_to_go, held_times <= latest_to_go
@@ -96,9 +106,9 @@ class Gate:
         waiting_times = np.concatenate([held_times[~held_goes], fresh_times[~fresh_goes]])
         released_times = np.concatenate([held_times[held_goes], fresh_times[fresh_goes]])
         if not held_goes.any() and len(state.waiting) < MOST_SEGMENTS:
-            segments = state.waiting + segments_of(fresh_rest)
+            segments = state.waiting + segments_of(fresh_rest, Section.WAITING_ROWS)
         else:
-            segments = segments_of(joined([held_rest, fresh_rest]))
+            segments = segments_of(joined([held_rest, fresh_rest]), Section.WAITING_ROWS)
         return Intake(
             arrived=len(times),
             late=late,

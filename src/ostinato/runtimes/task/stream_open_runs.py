@@ -12,7 +12,8 @@ from ostinato.matching.symbols import Symbols
 from ostinato.matching.tables import BITS
 from ostinato.results.matches import ranges
 from ostinato.runtimes.task.stream import StreamWorker
-from ostinato.runtimes.task.stream_state import BucketState, Rows, open_state
+from ostinato.runtimes.task.stream_state import BucketState, Opened, Rows, open_state
+from ostinato.stored_state import reading
 
 Flags = NDArray[np.bool_]
 
@@ -25,6 +26,11 @@ def open_runs(worker: StreamWorker, state: BucketState) -> pa.Table:
     wait for the watermark are not among them.
     """
     opened = open_state(state, worker.fingerprint)
+    with reading("the open rows in the state of this stream"):
+        return _open_runs(worker, opened)
+
+
+def _open_runs(worker: StreamWorker, opened: Opened) -> pa.Table:
     names, keys = worker.bound.partition_by, opened.keys
     all_names = [*names, "waiting_since", "rows", "next"]
     is_open = keys.start < keys.rows

@@ -1,15 +1,15 @@
 """What a bucket of keys remembers between two steps of a stream <-> bytes. No matching here.
 
-The bytes are Arrow IPC streams. The header has one row per remembered key, and in its metadata the format version, the
-query it belongs to, and up to when rows are known. Rows lie in segments: those that open matches may need, key after
-key in the order of the header, and those that wait for the watermark.
+The bytes are Arrow IPC streams, each sealed (`stored_state.py`). The header has one row per remembered key, and in its
+metadata the query it belongs to, and up to when rows are known. Rows lie in segments: those that open matches may need,
+key after key in the order of the header, and those that wait for the watermark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,27 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.matching.search import NO_TIME
-from ostinato.runtimes.task.stream_batches import from_bytes, joined, to_bytes
+from ostinato.runtimes.task.stream_batches import joined, to_bytes
+from ostinato.stored_state import (
+    LARGEST,
+    Section,
+    check,
+    check_columns_are,
+    check_ranges,
+    read_batch,
+    reading,
+    seal,
+    unseal,
+    whole_numbers,
+)
 
-FORMAT_VERSION = 1
-_VERSION, _QUERY, _KNOWN_UNTIL = b"ostinato.version", b"ostinato.query", b"ostinato.known_until"
+QUERY, _KNOWN_UNTIL = b"ostinato.query", b"ostinato.known_until"
+_HEADER = "the header in the state of this stream"
+_ROWS: Final = {
+    Section.OPEN_ROWS: "a segment of open rows in the state of this stream",
+    Section.WAITING_ROWS: "a segment of waiting rows in the state of this stream",
+}
+RowsSection = Literal[Section.OPEN_ROWS, Section.WAITING_ROWS]
 
 Rows = NDArray[np.int64]
 
@@ -90,25 +107,67 @@ def open_state(state: BucketState, query: str) -> Opened:
     header, known_until = read_header(state, query)
     if header is None:
         return Opened(Keys.new(0), known_until, None, None)
-    columns = {name: header.column(name).to_numpy().astype(np.int64) for name in header.schema.names}
+    open_rows = read_rows(state.open_rows, Section.OPEN_ROWS)
+    keys = _keys(header, 0 if open_rows is None else open_rows.num_rows)
+    return Opened(keys, known_until, open_rows, read_rows(state.waiting, Section.WAITING_ROWS))
+
+
+def _keys(header: pa.RecordBatch, open_rows: int) -> Keys:
+    names = header.schema.names
+    check("rows" in names and set(names) <= set(Keys._fields), _HEADER, "it has other columns")
+    check(len(set(names)) == len(names), _HEADER, "it has a column twice")
+    columns = {name: whole_numbers(header.column(name), _HEADER) for name in names}
     zeros = np.zeros(header.num_rows, np.int64)
     keys = Keys(*(columns.get(name, zeros) for name in Keys._fields))
-    return Opened(keys, known_until, read_rows(state.open_rows, "open rows"), read_rows(state.waiting, "waiting rows"))
+    check_ranges(
+        _HEADER,
+        {
+            "rows": (keys.rows, 1, open_rows),
+            "start": (keys.start, 0, keys.rows),
+            "number": (keys.number, 0, LARGEST),
+            "given": (keys.given, 0, keys.rows),
+            "covered": (keys.covered, 0, keys.rows),
+        },
+    )
+    check(int(keys.rows.sum()) == open_rows, _HEADER, "it counts other rows than there are")
+    return keys
 
 
 def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, int]:
     """The header as it was written, and up to when rows were known; raises as `open_state` does."""
     if not state.header:
+        check(not state.open_rows and not state.waiting, _HEADER, "there is none, and there are rows")
         return None, NO_TIME
-    header = read_batch(state.header, "the header in the state of this stream")
+    header = read_batch(unseal(state.header, Section.BUCKET, _HEADER), _HEADER)
     metadata = header.schema.metadata or {}
-    check_stamp(metadata, FORMAT_VERSION, query, of="this stream", changed="its clause or settings")
-    return header, int(metadata[_KNOWN_UNTIL])
+    check_query(metadata, query, changed="its clause or settings")
+    with reading(_HEADER):
+        known_until = int(metadata[_KNOWN_UNTIL])
+    check(NO_TIME <= known_until <= LARGEST, _HEADER, "the time up to which rows are known is out of range")
+    return header, known_until
 
 
-def read_rows(segments: tuple[bytes, ...], what: str) -> pa.RecordBatch | None:
+def read_rows(segments: tuple[bytes, ...], section: RowsSection) -> pa.RecordBatch | None:
     """The rows of all segments; None where there are none."""
-    return joined([read_batch(segment, f"the {what} in the state of this stream") for segment in segments])
+    what = _ROWS[section]
+    batches = [read_batch(unseal(segment, section, what), what) for segment in segments]
+    check(all(batch.schema == batches[0].schema for batch in batches), what, "it has other columns than the others")
+    return joined(batches)
+
+
+def segments_of(batch: pa.RecordBatch | None, section: RowsSection) -> tuple[bytes, ...]:
+    """One segment, or none where there are no rows."""
+    return (seal(to_bytes(batch), section),) if batch is not None and batch.num_rows else ()
+
+
+def check_kept_rows(kept: pa.RecordBatch, arriving: pa.Schema, *numbers: str) -> None:
+    """Raises where open rows have other columns than those that arrive and, behind them, these numbers. Rows to come
+    are numbered from 0 on, those that are kept below."""
+    what = _ROWS[Section.OPEN_ROWS]
+    columns = {field.name: field.type for field in arriving} | dict.fromkeys(numbers, pa.int64())
+    check_columns_are(kept, columns, what)
+    for name in numbers:
+        check_ranges(what, {name: (whole_numbers(kept.column(name), what), -LARGEST, -1)})
 
 
 def check_columns(opened: Opened, arrived: pa.RecordBatch | None) -> None:
@@ -139,40 +198,11 @@ def header_bytes(keys: Keys, known_until: int, query: str) -> bytes:
 
 def stamped(header: pa.RecordBatch, known_until: int, query: str) -> bytes:
     """A header with what `read_header` asks of it."""
-    metadata = stamp(FORMAT_VERSION, query) | {_KNOWN_UNTIL: str(known_until)}
-    return to_bytes(header.replace_schema_metadata(metadata))
+    metadata = {QUERY: query, _KNOWN_UNTIL: str(known_until)}
+    return seal(to_bytes(header.replace_schema_metadata(metadata)), Section.BUCKET)
 
 
-# --- what every kept state has, also that of a correlation ------------------------------------------------------------
-
-
-def stamp(version: int, query: str) -> dict[bytes, str]:
-    """What metadata says of a state: its format, and whose it is."""
-    return {_VERSION: str(version), _QUERY: query}
-
-
-def check_stamp(metadata: Mapping[bytes, bytes], version: int, query: str, *, of: str, changed: str) -> None:
-    """Raises where a state has another format, or belongs to another query, in which something has changed."""
-    written = metadata.get(_VERSION, b"?").decode()
-    if written != str(version):
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the state of {of} has format {written}; this version of Ostinato reads format {version}",
-            hint="go on with the version that wrote it, or start from a new checkpoint",
-        )
-    if metadata.get(_QUERY, b"").decode() != query:
+def check_query(metadata: Mapping[bytes, bytes], query: str, *, changed: str) -> None:
+    """Raises where a state belongs to another query, in which something has changed."""
+    if metadata.get(QUERY, b"") != query.encode():
         raise other_query(f"{changed} have changed")
-
-
-def read_batch(data: bytes, what: str) -> pa.RecordBatch:
-    """The rows that were kept as bytes; raises an error about `what` where these are none."""
-    try:
-        return from_bytes(data)
-    except (pa.ArrowInvalid, OSError, StopIteration) as error:
-        raise unreadable(what, error) from None
-
-
-def unreadable(what: str, error: Exception) -> MatchError:
-    """The error where bytes of a state are no rows of ours."""
-    hint = "the checkpoint is damaged, or was not written by Ostinato"
-    return MatchError("STATE_FORMAT", f"{what} can't be read: {error}", hint=hint)

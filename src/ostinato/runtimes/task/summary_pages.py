@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.events.ordering import group_numbers
-from ostinato.runtimes.task.stream_state import unreadable
+from ostinato.stored_state import Section, check, check_columns_are, read_batch, seal, unseal, whole_numbers
 
 Ints = NDArray[np.int64]
 PageReader = Callable[[int], bytes | None]
@@ -25,6 +25,7 @@ PageReader = Callable[[int], bytes | None]
 PAGE_BYTES = 1 << 17
 """Of summaries before compression, which leaves a fifth: large enough that calls don't count, small enough to touch."""
 _HASH, _WIDE, _SUMMARY = "hash", "wide", "summary"
+_PAGE = "a page of summaries in the state of this stream"
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
@@ -112,19 +113,20 @@ def page_to_bytes(page: KeyTable) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_COMPRESSED) as writer:
         writer.write_batch(batch)
-    return bytes(sink.getvalue())
+    return seal(sink.getvalue().to_pybytes(), Section.SUMMARY_PAGE)
 
 
-def page_from_bytes(data: bytes, width: int) -> KeyTable:
+def page_from_bytes(data: bytes, width: int, key_types: Sequence[pa.DataType]) -> KeyTable:
     """Reads `page_to_bytes`. `width` is that of a summary, in numbers of 8 bytes."""
-    try:
-        batch = pa.ipc.open_stream(data).read_next_batch()
-        summaries = batch.column(_SUMMARY)
-        numbers = np.frombuffer(summaries.buffers()[1], np.int64).reshape(len(summaries), width)
-        keys = tuple(batch.column(f"key{i}") for i in range(batch.num_columns - 3))
-        return KeyTable(keys, batch.column(_HASH).to_numpy(), numbers, tuple(batch.column(_WIDE).to_pylist()))
-    except (pa.ArrowInvalid, OSError, StopIteration, KeyError, ValueError) as error:
-        raise unreadable("summaries in the state of this stream", error) from None
+    batch = read_batch(unseal(data, Section.SUMMARY_PAGE, _PAGE), _PAGE)
+    kinds = {f"key{i}": kind for i, kind in enumerate(key_types)}
+    check_columns_are(batch, kinds | {_HASH: pa.int64(), _WIDE: pa.binary(), _SUMMARY: pa.binary(8 * width)}, _PAGE)
+    summaries = batch.column(_SUMMARY)
+    check(not summaries.null_count and not summaries.offset, _PAGE, "a summary is NULL")
+    numbers = np.frombuffer(summaries.buffers()[1], np.int64, len(summaries) * width).reshape(len(summaries), width)
+    keys = tuple(batch.column(name) for name in kinds)
+    wide = tuple(batch.column(_WIDE).to_pylist())
+    return KeyTable(keys, whole_numbers(batch.column(_HASH), _PAGE), numbers, wide)
 
 
 # --- the keys of a step -----------------------------------------------------------------------------------------------
@@ -163,19 +165,23 @@ def open_pages(asked: KeyTable, keys: int, pages: int, read: PageReader) -> Open
     if not keys:
         return OpenedPages(asked, np.arange(len(asked)), len(asked), pages_for(len(asked), width), frozenset())
     wanted = set(np.unique(page_of(asked.hashes, pages)).tolist())
-    known = _read(wanted, width, read)
+    known = _read(wanted, pages, asked, read)
     table, place = merged_tables(list(known.values()), asked)
     keys += len(table) - sum(map(len, known.values()))
     after = pages_for(keys, width)
-    moving = _read(parents(pages, after) - wanted, width, read)
+    moving = _read(parents(pages, after) - wanted, pages, asked, read)
     whole = joined_tables([table, *moving.values()])
     return OpenedPages(whole, place, keys, after, frozenset(known) | frozenset(moving))
 
 
-def _read(numbers: set[int], width: int, read: PageReader) -> dict[int, KeyTable]:
+def _read(numbers: set[int], pages: int, asked: KeyTable, read: PageReader) -> dict[int, KeyTable]:
     """Those that there are: a page without keys isn't written."""
+    width, key_types = asked.summaries.shape[1], [key.type for key in asked.keys]
     found = ((number, read(number)) for number in sorted(numbers))
-    return {number: page_from_bytes(data, width) for number, data in found if data is not None}
+    tables = {number: page_from_bytes(data, width, key_types) for number, data in found if data is not None}
+    for number, table in tables.items():
+        check((page_of(table.hashes, pages) == number).all(), _PAGE, "a key is in the wrong page")
+    return tables
 
 
 def merged_tables(known: Sequence[KeyTable], asked: KeyTable) -> tuple[KeyTable, Ints]:

@@ -28,8 +28,11 @@ from ostinato.runtimes.task.summary_pages import (
     merged_tables,
     no_page,
     open_pages,
+    page_from_bytes,
+    pages_for,
 )
 from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows
+from ostinato.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
 from ostinato.techniques.stream_summary.answers import Answering, Answers
 from ostinato.techniques.stream_summary.many_answers import AnsweringPool
 from ostinato.techniques.stream_summary.pool import PooledSummaries
@@ -106,6 +109,10 @@ class SummaryStreamWorker:
         self.answering = Answering(self.summary)
         self._fresh = AnsweringPool(self.summary).fresh_row
 
+    def page(self, data: bytes) -> KeyTable:
+        """A page that was stored."""
+        return page_from_bytes(data, self.width, [self.source.type_of(name) for name in self.source.columns.keys])
+
     @property
     def width(self) -> int:
         """Numbers of 8 bytes in a summary."""
@@ -125,7 +132,7 @@ class SummaryStreamWorker:
         `finished`: no rows will follow, whatever the watermark says. `read_page` gives what earlier steps wrote.
         """
         header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
-        before = _Totals() if header is None else _Totals(*(column[0].as_py() for column in header.columns))
+        before = _Totals() if header is None else _totals(header, self.width)
         moved = _Moved((), before, {})
         if intake.released is not None:
             moved = self._moved(intake.released, before, read_page)
@@ -247,6 +254,16 @@ class _Measured:
         found = self._read(page)
         self.bytes += len(found or b"")
         return found
+
+
+def _totals(header: pa.RecordBatch, width: int) -> _Totals:
+    what = "the header in the state of these summaries"
+    check_columns_are(header, dict.fromkeys(_Totals._fields, pa.int64()), what)
+    check(header.num_rows == 1, what, "it isn't one row")
+    totals = _Totals(*(int(whole_numbers(column, what)[0]) for column in header.columns))
+    check_ranges(what, {name: (value, 0, LARGEST) for name, value in totals._asdict().items()})
+    check(totals.pages == pages_for(totals.keys, width), what, "it has another number of pages than its keys need")
+    return totals
 
 
 def _header(totals: _Totals, known_until: int, fingerprint: str) -> bytes:

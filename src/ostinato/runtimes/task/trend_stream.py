@@ -23,13 +23,16 @@ from ostinato.runtimes.local import one_array
 from ostinato.runtimes.task.arrow_batches import row_masks
 from ostinato.runtimes.task.columns import microseconds_of
 from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_batches import joined, segments_of
+from ostinato.runtimes.task.stream_batches import joined
 from ostinato.runtimes.task.stream_intake import Gate
-from ostinato.runtimes.task.stream_state import BucketState, read_rows, stamped
+from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
 from ostinato.runtimes.task.trend_engines import engine_runs
 from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.runtimes.task.trends import TrendOptions, TrendWorker
 from ostinato.runtimes.task.worker import Batch
+from ostinato.stored_state import Section, check, check_columns_are
+
+_STATE = "the header in the state of this stream of event queries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class TrendStreamWorker:
         over = None if finished else until
         columns: list[list[pa.Array] | None] = [None] * len(self.extents)
         remembered = self._carried_on(self._remembered(header), intake.released, over, columns)
-        rows = joined([read_rows(state.open_rows, "open rows"), intake.released]) if self.by_rows else None
+        rows = joined([self._open_rows(state), intake.released]) if self.by_rows else None
         if rows is not None:
             self._evaluated(rows, before_us + 1, over, columns)
             rows = self._still_wanted(rows, until)
@@ -108,7 +111,8 @@ class TrendStreamWorker:
         is_open = bool(remembered.count or kept_rows)
         after = BucketState()
         if not finished:
-            after = BucketState(self._header(remembered, intake.known_until), segments_of(rows), intake.waiting)
+            open_rows = segments_of(rows, Section.OPEN_ROWS)
+            after = BucketState(self._header(remembered, intake.known_until), open_rows, intake.waiting)
         return TrendStep(
             results=TrendRows(tuple(columns), intake.decided_us(finished=finished)),
             state=after,
@@ -122,6 +126,12 @@ class TrendStreamWorker:
             ),
         )
 
+    def _open_rows(self, state: BucketState) -> pa.RecordBatch | None:
+        rows = read_rows(state.open_rows, Section.OPEN_ROWS)
+        if rows is not None:
+            check_kept_rows(rows, self.shipped)
+        return rows
+
     def _batch(self, rows: pa.RecordBatch | None) -> Batch:
         found = self.shipped.empty_table().to_batches() if rows is None else [rows]
         table = pa.Table.from_batches(found, None if found else self.shipped)
@@ -134,6 +144,11 @@ class TrendStreamWorker:
         if header is None:
             empty = [pa.array([], self.shipped.field(name).type) for name in self.keys]
             return _Remembered(0, empty, [[] for _ in self.engines])
+        kinds = {_key_name(i): self.shipped.field(name).type for i, name in enumerate(self.keys)}
+        check_columns_are(header, kinds | {_state_name(i): pa.binary() for i in range(len(self.engines))}, _STATE)
+        check(
+            not any(header.column(_state_name(i)).null_count for i in range(len(self.engines))), _STATE, "a sum is NULL"
+        )
         keys = [header.column(_key_name(i)) for i in range(len(self.keys))]
         states = [header.column(_state_name(i)).to_pylist() for i in range(len(self.engines))]
         return _Remembered(header.num_rows, keys, states)

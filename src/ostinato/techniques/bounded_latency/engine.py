@@ -14,12 +14,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError
 from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.clock import Clock, RealClock, Work
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
+from ostinato.stored_state import Section, check, seal, unseal
 from ostinato.techniques.bounded_latency.chunks import BoundedCall
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.keeper_state import keeper_from_bytes, keeper_to_bytes
@@ -35,8 +35,9 @@ from ostinato.techniques.bounded_latency.report import Report
 from ostinato.techniques.bounded_latency.selection import select
 from ostinato.techniques.bounded_latency.worth import CostModel, estimate
 
-_HEADER = struct.Struct("<QQI")
-"""The lengths of both parts, and a sum over them and the plan."""
+_HEADER = struct.Struct("<QQ")
+"""The lengths of both parts."""
+_STATE = "the state of this workload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +109,17 @@ class BoundedEngine:
 
     def _state(self, after: MatcherState, learnt: bytes) -> bytes:
         matcher = after.to_bytes()
-        body = matcher + learnt
-        return _HEADER.pack(len(matcher), len(learnt), zlib.crc32(body, self._plan_sum)) + body
+        body = _HEADER.pack(len(matcher), len(learnt)) + matcher + learnt
+        return seal(body, Section.WORKLOAD, self._plan_sum)
 
     def _keeper(self, learnt: bytes) -> Keeper:
         assert self.bounds is not None
         if learnt:
-            return keeper_from_bytes(learnt, self.shape, self.bounds, self.policy)
+            return keeper_from_bytes(learnt, self._new_keeper())
+        return self._new_keeper()
+
+    def _new_keeper(self) -> Keeper:
+        assert self.bounds is not None
         nodes = len(self.plan.nodes)
         features = tuple(map(len, self.conditions.features)) if self.conditions else (0,) * nodes
         return Keeper(self.shape, self.bounds, self.policy, features, self.matcher.ages)
@@ -141,12 +146,7 @@ def _sum_of(plan: MergedPlan) -> int:
 
 def _apart(state: bytes, plan_sum: int) -> tuple[MatcherState, bytes]:
     """Raises STATE_FORMAT for bytes that are damaged, or of other patterns."""
-    matcher, learnt, told = _HEADER.unpack_from(state) if len(state) >= _HEADER.size else (0, 0, -1)
-    body = state[_HEADER.size :]
-    if len(body) != matcher + learnt or zlib.crc32(body, plan_sum) != told:
-        raise MatchError(
-            "STATE_FORMAT",
-            "the partial matches that were kept are damaged, or those of another workload",
-            hint="start from the last checkpoint that is whole, with the queries it was written by",
-        )
-    return MatcherState.from_bytes(body[:matcher]), body[matcher:]
+    body = unseal(state, Section.WORKLOAD, _STATE, plan_sum).to_pybytes()
+    matcher, learnt = _HEADER.unpack_from(body) if len(body) >= _HEADER.size else (0, 0)
+    check(len(body) == _HEADER.size + matcher + learnt, _STATE, "it has another length than it says")
+    return MatcherState.from_bytes(body[_HEADER.size : _HEADER.size + matcher]), body[_HEADER.size + matcher :]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.stored_state import check
 from ostinato.techniques.bounded_latency.baselines import LEAST_SHARE
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Admission, admission
@@ -38,6 +39,7 @@ class InputShedding:
         """[condition, row] of the next rows, and their numbers in the stream -> which of them are taken."""
         if not len(self.use):
             self.use, self.happened = np.zeros(len(held)), np.zeros(len(held))
+        check(len(self.use) == len(held), "what was learnt of events", "it is of other conditions")
         self.happened = self.happened * fade + held.sum(axis=1)
         return np.asarray(self.admission.of(self.use @ held, numbers) | held[self.always].any(axis=0))
 

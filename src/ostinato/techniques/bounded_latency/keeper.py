@@ -102,12 +102,10 @@ class Keeper:
 
     def __post_init__(self) -> None:
         self.learning = nothing_learnt(self.features)
-        self.sketch = Sketch(self.shape, self.buckets.class_at, self.ages)
+        self.start_classes()
         given = [np.inf if b is None else np.nan if b.ns is None else b.ns for b in self.bounds.latency]
         self.meter = LatencyMeter(np.array(given, np.float64))
         self.control = new_control(self.shape.patterns)
-        self._keep_all()
-        self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
         self.dropped_at = np.full(self.shape.patterns, -np.inf)
         self.calibration = Calibration(np.array([b.ratio if b and b.ratio else np.nan for b in self.bounds.latency]))
         self.shed_input = InputShedding(asked_conditions(self.shape, ~self._bounded))
@@ -121,6 +119,12 @@ class Keeper:
     @property
     def buckets(self) -> Buckets:
         return buckets_of(self.learning.edges, self.shape.pairs)
+
+    def start_classes(self) -> None:
+        """The classes are those of `learning`, and nothing is known of them."""
+        self.sketch = Sketch(self.shape, self.buckets.class_at, self.ages)
+        self._keep_all()
+        self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
 
     def _keep_all(self) -> None:
         self.cut = np.full(self.shape.patterns, KEEP_ALL)

@@ -89,6 +89,27 @@ class Buckets(NamedTuple):
     edges: NDArray[np.float64]
 
 
+def new_ledger(buckets: Buckets, ages: int, patterns: int, steps: int) -> Ledger:
+    """Nothing is counted yet."""
+    classes = int(buckets.class_at[-1])
+    slots = classes * ages
+    return Ledger(
+        live=np.zeros(classes, np.int64),
+        created=np.zeros(slots, np.int64),
+        refused=np.zeros(slots, np.int64),
+        evicted=np.zeros(slots, np.int64),
+        visits=np.zeros(slots, np.int64),
+        checks=np.zeros(classes, np.int64),
+        completed=np.zeros((classes, patterns), np.int64),
+        dropped=np.zeros((classes, patterns), np.int64),
+        step_work=np.zeros(steps, np.int64),
+        births=np.zeros(buckets.cells, np.int64),
+        whole_visits=np.zeros(classes, np.int64),
+        whole_made=np.zeros(classes, np.int64),
+        whole_ended=np.zeros((classes, patterns), np.int64),
+    )
+
+
 def chain_begins(class_at: NDArray[np.int64], pairs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
     """Where the chain of each (node, child) begins among all cells; behind the last, how many there are."""
     sizes = np.diff(class_at)

@@ -11,7 +11,7 @@ from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.class_edges import buckets_of
-from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger
+from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Ledger, new_ledger
 from ostinato.techniques.bounded_latency.matcher_kernels import advance_checked, advance_plain
 from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
 from ostinato.techniques.bounded_latency.matcher_state import MatcherState
@@ -93,20 +93,4 @@ class SharedMatcher:
         return MatcherRun(self, events, state, buckets)
 
     def new_ledger(self, buckets: Buckets) -> Ledger:
-        classes, patterns = int(buckets.class_at[-1]), len(self.plan.names)
-        slots = classes * self.ages
-        return Ledger(
-            live=np.zeros(classes, np.int64),
-            created=np.zeros(slots, np.int64),
-            refused=np.zeros(slots, np.int64),
-            evicted=np.zeros(slots, np.int64),
-            visits=np.zeros(slots, np.int64),
-            checks=np.zeros(classes, np.int64),
-            completed=np.zeros((classes, patterns), np.int64),
-            dropped=np.zeros((classes, patterns), np.int64),
-            step_work=np.zeros(len(self.plan.steps), np.int64),
-            births=np.zeros(buckets.cells, np.int64),
-            whole_visits=np.zeros(classes, np.int64),
-            whole_made=np.zeros(classes, np.int64),
-            whole_ended=np.zeros((classes, patterns), np.int64),
-        )
+        return new_ledger(buckets, self.ages, len(self.plan.names), len(self.plan.steps))

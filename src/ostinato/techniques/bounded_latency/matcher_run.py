@@ -28,6 +28,7 @@ from ostinato.techniques.bounded_latency.plan_events import PlanEvents, rows_of
 from ostinato.techniques.bounded_latency.plan_tables import words_for
 from ostinato.techniques.bounded_latency.register_reads import NO_ROW
 from ostinato.techniques.bounded_latency.run_checks import RunChecks
+from ostinato.techniques.bounded_latency.state_checks import check_matches
 from ostinato.techniques.bounded_latency.store import (
     CLASS,
     FIRST_ROOM,
@@ -86,6 +87,7 @@ class MatcherRun:
         if state is None:
             self.store = new_store(FIRST_ROOM, matcher.shape)
         else:
+            check_matches(state, plan, matcher.shape, buckets, self.rows.positions, events.first_new)
             self.store = restored_store(state, plan, self.rows.positions, self.lists, matcher.shape)
         self.samples = _samples(state, buckets)
         taken = int(state.counters[1]) if state else 0

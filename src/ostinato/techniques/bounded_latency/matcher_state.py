@@ -6,13 +6,14 @@ that the next call must be given again (`rows_needed`).
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError
+from ostinato.stored_state import damaged, reading
 from ostinato.techniques.bounded_latency.births import Samples
 from ostinato.techniques.bounded_latency.plan_events import Positions
 from ostinato.techniques.bounded_latency.plan_tables import SPAN, UNBOUNDED, ExtentTable, PlanTables
@@ -82,18 +83,22 @@ class MatcherState:
 
     @staticmethod
     def from_bytes(data: bytes) -> MatcherState:
-        """Raises STATE_FORMAT for bytes that another version wrote."""
+        """Raises STATE_FORMAT for bytes that another version wrote. `state_checks.py` looks at the numbers."""
+        what = "the partial matches in the state of this workload"
         magic, version, count = _HEADER.unpack_from(data) if len(data) >= _HEADER.size else (b"", 0, 0)
         if (magic, version, count) != (_MAGIC, VERSION, len(fields(MatcherState))):
-            raise MatchError("STATE_FORMAT", "the partial matches were kept in a format that this version doesn't read")
+            raise damaged(what, "they have a format that this version doesn't read")
         arrays, at = [], _HEADER.size
-        for _ in range(count):
-            kind, size, dimensions, rows, columns = _SHAPE.unpack_from(data, at)
-            shape = (rows, columns)[:dimensions]
-            dtype = np.dtype(f"{kind.decode()}{size}")
-            at += _SHAPE.size
-            arrays.append(np.frombuffer(data, dtype, int(np.prod(shape)), at).reshape(shape).copy())
-            at += arrays[-1].nbytes
+        with reading(what):
+            for _ in range(count):
+                kind, size, dimensions, rows, columns = _SHAPE.unpack_from(data, at)
+                shape = (rows, columns)[:dimensions]
+                dtype = np.dtype(f"{kind.decode()}{size}")
+                at += _SHAPE.size
+                arrays.append(np.frombuffer(data, dtype, math.prod(shape), at).reshape(shape).copy())
+                at += arrays[-1].nbytes
+        if at != len(data):
+            raise damaged(what, "they go on behind their end")
         return MatcherState(*arrays)
 
 

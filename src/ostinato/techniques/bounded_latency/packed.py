@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError
+from ostinato.stored_state import damaged, reading
 
 Value = NDArray[np.generic] | float | int | bool | str | None
 VERSION = 4
 _HEADER = struct.Struct("<4sHI")
 _MAGIC = b"OSBK"
+_WHAT = "what was learnt for the bounds, in the state of this workload,"
 
 
 def packed(values: Mapping[str, Value]) -> bytes:
@@ -36,15 +39,31 @@ def unpacked(data: bytes) -> dict[str, Value]:
     """Raises STATE_FORMAT for bytes that another version wrote."""
     magic, version, length = _HEADER.unpack_from(data) if len(data) >= _HEADER.size else (b"", 0, 0)
     if (magic, version) != (_MAGIC, VERSION):
-        raise MatchError("STATE_FORMAT", "what the shedder learnt was kept in a format that this version doesn't read")
-    body, at = zlib.decompress(data[_HEADER.size + length :]), 0
+        raise damaged(_WHAT, "it has a format that this version doesn't read")
+    with reading(_WHAT):
+        return _unpacked(json.loads(data[_HEADER.size : _HEADER.size + length]), data[_HEADER.size + length :])
+
+
+def _unpacked(described: dict[str, Any], compressed: bytes) -> dict[str, Value]:
     values: dict[str, Value] = {}
-    for name, described in json.loads(data[_HEADER.size : _HEADER.size + length]).items():
-        if isinstance(described, list):
-            dtype, shape = np.dtype(described[0]), tuple(described[1])
-            count = int(np.prod(shape, dtype=np.int64))
-            values[name] = np.frombuffer(body, dtype, count, at).reshape(shape).copy()
-            at += count * dtype.itemsize
+    kinds = {name: np.dtype(kind[0]) for name, kind in described.items() if isinstance(kind, list)}
+    sizes = {name: math.prod(described[name][1]) for name in kinds}
+    room = sum(sizes[name] * kind.itemsize for name, kind in kinds.items())
+    body, at = _decompressed(compressed, room), 0
+    for name, value in described.items():
+        if name in kinds:
+            array = np.frombuffer(body, kinds[name], sizes[name], at)
+            values[name] = array.reshape(tuple(value[1])).copy()
+            at += array.nbytes
         else:
-            values[name] = described
+            values[name] = value
     return values
+
+
+def _decompressed(data: bytes, size: int) -> bytes:
+    """Not more than is expected: a few bytes may stand for gigabytes."""
+    reader = zlib.decompressobj()
+    body = reader.decompress(data, size + 1)
+    if len(body) != size or not reader.eof or reader.unused_data:
+        raise damaged(_WHAT, "it has another length than it says")
+    return body

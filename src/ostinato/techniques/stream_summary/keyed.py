@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError
-from ostinato.query.summary_query import SummaryQuery
+from ostinato.query.summary_query import LARGEST_TIME_US, SummaryQuery
+from ostinato.stored_state import LARGEST, check, check_ranges, damaged
 from ostinato.techniques.stream_summary.answers import Answering, Answers, kept_by
 from ostinato.techniques.stream_summary.automaton import compile_expression, with_one_of
 from ostinato.techniques.stream_summary.kernel_tables import NOW, SEEN, STARTED
 from ostinato.techniques.stream_summary.many_answers import AnsweringPool
 from ostinato.techniques.stream_summary.state import SummaryState
+from ostinato.techniques.stream_summary.state_checks import STATE
 from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents, check_order
 
 _KEYS_AT_ONCE = 256
@@ -161,12 +162,18 @@ class KeyedSummary:
     def restore(self, data: bytes) -> None:
         """Takes what `to_bytes` gave in place of its own."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
-            raise MatchError("SUMMARY_STATE", "these bytes are no summaries of keys")
+            raise damaged(STATE, "these bytes are no summaries of keys")
         _, version, has_last, seen, last, base, pool = _HEADER.unpack_from(data)
-        if version != VERSION:
-            raise MatchError("SUMMARY_STATE", f"summaries of version {version}, where version {VERSION} is read")
-        if len(data) != _HEADER.size + base + pool:
-            raise MatchError("SUMMARY_STATE", "the summaries' bytes are cut")
+        check(version == VERSION, STATE, f"it has version {version}, where version {VERSION} is read")
+        check(min(base, pool) >= 0 and len(data) == _HEADER.size + base + pool, STATE, "its bytes are cut")
+        check_ranges(
+            STATE,
+            {
+                "the number of events": (seen, 0, LARGEST),
+                "the last time": (last, -LARGEST_TIME_US, LARGEST_TIME_US),
+                "a flag": (has_last, 0, 1),
+            },
+        )
         shared = self.base.state_from_bytes(data[_HEADER.size : _HEADER.size + base])
         self.pool.restore(data[_HEADER.size + base :])
         self._shared, self._seen, self._last = shared, seen, last if has_last else None

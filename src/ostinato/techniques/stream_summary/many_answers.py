@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
+from ostinato.stored_state import check, damaged
 from ostinato.techniques.stream_summary.answers import Answering, Answers, KeptColumns, kept_columns
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, MARKS
 from ostinato.techniques.stream_summary.pool import PooledSummaries, SummaryPool
 from ostinato.techniques.stream_summary.state import SummaryState
+from ostinato.techniques.stream_summary.state_checks import STATE
 from ostinato.techniques.stream_summary.summary import Summary
 
 VERSION = 1
@@ -63,13 +65,13 @@ class AnsweringPool(SummaryPool):
     def restore(self, data: bytes) -> None:
         """Takes the summaries of `to_bytes` in place of its own."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
-            raise MatchError("SUMMARY_STATE", "these bytes are no summaries")
+            raise damaged(STATE, "these bytes are no summaries")
         _, version, _, query, count, width, wide_count = _HEADER.unpack_from(data)
-        if version != VERSION:
-            raise MatchError("SUMMARY_STATE", f"summaries of version {version}, where version {VERSION} is read")
+        check(version == VERSION, STATE, f"it has version {version}, where version {VERSION} is read")
         if query != self._query or width != len(self.fresh_row):
             hint = "start anew, or ask with their own query"
             raise MatchError("SUMMARY_STATE", "the summaries of another query", hint=hint)
+        check(0 <= count <= len(data) and 0 <= wide_count <= count, STATE, "a count is out of range")
         bytes_of = _Reader(data, _HEADER.size)
         keys = np.frombuffer(bytes_of.next(8 * count), np.int64).tolist()
         rows = np.frombuffer(bytes_of.next(8 * count * width), np.int64).reshape(count, width)
@@ -78,6 +80,7 @@ class AnsweringPool(SummaryPool):
             key, length = _WIDE.unpack(bytes_of.next(_WIDE.size))
             wide[key] = bytes_of.next(length)
         bytes_of.check_end()
+        check(len(set(keys)) == count and set(wide) <= set(keys), STATE, "keys are there twice, or not at all")
         self.load(PooledSummaries(keys, rows, wide))
 
 
@@ -89,15 +92,13 @@ class _Reader:
         self.place = place
 
     def next(self, count: int) -> bytes:
+        check(0 <= count <= len(self.data) - self.place, STATE, "its bytes end too early")
         part = self.data[self.place : self.place + count]
-        if len(part) < count:
-            raise MatchError("SUMMARY_STATE", "the summaries' bytes end too early")
         self.place += count
         return part
 
     def check_end(self) -> None:
-        if self.place != len(self.data):
-            raise MatchError("SUMMARY_STATE", "the summaries' bytes go on behind their end")
+        check(self.place == len(self.data), STATE, "its bytes go on behind its end")
 
 
 def _put_integers(row: NDArray[np.int64], state: SummaryState) -> None:

@@ -26,6 +26,7 @@ from ostinato.techniques.stream_summary.kernel_tables import (
     empty_columns,
 )
 from ostinato.techniques.stream_summary.state import SummaryState
+from ostinato.techniques.stream_summary.state_checks import SummaryRows, check_summaries
 from ostinato.techniques.stream_summary.strategies import advance_blindly, advance_by_benefit
 from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents, check_order
 
@@ -266,13 +267,36 @@ class SummaryPool:
         return PooledSummaries(list(self), rows, {key: state.to_bytes() for key, state in self._wide.items()})
 
     def load(self, stored: PooledSummaries) -> None:
-        """Takes what `dump` gave in place of its own. Raises SUMMARY_STATE where a wide summary is another query's."""
+        """Takes what `dump` gave in place of its own. Raises STATE_FORMAT for rows that are no summaries, and
+        SUMMARY_STATE where a wide summary is another query's."""
         edge = self._integers.shape[1]
+        check_summaries(self._summary_rows(stored.rows))
         wide = {key: self.summary.state_from_bytes(data) for key, data in stored.wide.items()}
         self._integers = np.concatenate((self._integers[:1], stored.rows[:, :edge]))
         self._numbers = np.concatenate((self._numbers[:1], stored.rows[:, edge:].view(np.float64)))
         self._slots = {key: place + 1 for place, key in enumerate(stored.keys)}
         self._wide = wide
+
+    def _summary_rows(self, rows: NDArray[np.int64]) -> SummaryRows:
+        """Rows of a pool, told apart as `_store` lays them out."""
+        size, states = self._columns.active.shape
+        edge = self._integers.shape[1]
+        integers, numbers = rows[:, :edge], rows[:, edge:].view(np.float64)
+        by_event = [integers[:, at * size : (at + 1) * size] for at in range(_INTEGERS)]
+        active_end = (_NUMBERS + states) * size
+        learnt_end = active_end + states + len(self._columns.learnt)
+        return SummaryRows(
+            marks=integers[:, _INTEGERS * size :],
+            time=by_event[0],
+            type=by_event[1],
+            valid=by_event[3],
+            number=by_event[4],
+            counts=tuple(numbers[:, at * size : (at + 1) * size] for at in range(1, _NUMBERS + states)),
+            totals=numbers[:, active_end : active_end + states],
+            learnt=numbers[:, active_end + states : learnt_end],
+            probabilities=numbers[:, learnt_end:-1],
+            tick=numbers[:, -1:],
+        )
 
     def ask(self, key: Hashable) -> Answer:
         return self.summary.ask(self.state(key))

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.errors import MatchError
+from ostinato.stored_state import check, check_ranges, damaged
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, Columns, empty_columns
+from ostinato.techniques.stream_summary.state_checks import STATE, check_summaries, rows_of_one
 from ostinato.techniques.stream_summary.wide_numbers import widened
 
 VERSION = 1
@@ -61,24 +63,30 @@ class SummaryState:
         return b"".join([header, *by_event, *(column.tobytes() for column in columns[_BY_EVENT:])])
 
 
-def state_from_bytes(data: bytes, size: int, query: bytes) -> SummaryState:
-    """Reads `to_bytes`. `size` is the summary's."""
+def state_from_bytes(data: bytes, new: SummaryState) -> SummaryState:
+    """Reads `to_bytes`. `new` is a summary of nothing, of the same query."""
     if len(data) < _HEADER.size or data[:4] != _MAGIC:
-        raise MatchError("SUMMARY_STATE", "these bytes are no summary")
+        raise damaged(STATE, "these bytes are no summary")
     _, version, wide, _, of_query, count, states, types = _HEADER.unpack_from(data)
-    if version != VERSION:
-        raise MatchError("SUMMARY_STATE", f"a summary of version {version}, where version {VERSION} is read")
-    if of_query != query:
+    check(version == VERSION, STATE, f"it has version {version}, where version {VERSION} is read")
+    if of_query != new.query:
         raise MatchError("SUMMARY_STATE", "the summary of another query", hint="start anew, or ask with its own query")
+    size = len(new.columns.time)
+    check(
+        (states, types) == (new.columns.active.shape[1], len(new.columns.probabilities)), STATE, "it has other states"
+    )
+    check(0 <= count <= size and wide in (0, 1), STATE, "it keeps more events than it has room for")
     columns = empty_columns(size, states, types, bool(wide))
     place = _HEADER.size
     for number, column in enumerate(columns):
         into = column[:count] if number < _BY_EVENT else column
-        if place + into.nbytes > len(data):
-            raise MatchError("SUMMARY_STATE", "the summary's bytes end too early")
+        check(place + into.nbytes <= len(data), STATE, "its bytes end too early")
+        if column.dtype == np.bool_:
+            check_ranges(STATE, {"a flag": (np.frombuffer(data, np.uint8, into.size, place), 0, 1)})
         values = np.frombuffer(data, column.dtype, into.size, place)
         into[...] = values.reshape(into.shape)
         place += into.nbytes
-    if place != len(data):
-        raise MatchError("SUMMARY_STATE", "the summary's bytes go on behind its end")
-    return SummaryState(columns, query)
+    check(place == len(data), STATE, "its bytes go on behind its end")
+    check(columns.marks[COUNT] == count, STATE, "it keeps another number of events than it says")
+    check_summaries(rows_of_one(columns))
+    return SummaryState(columns, new.query)

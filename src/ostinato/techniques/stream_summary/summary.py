@@ -173,7 +173,7 @@ class Summary:
         return SummaryState(columns, self._fingerprint)
 
     def state_from_bytes(self, data: bytes) -> SummaryState:
-        return state_from_bytes(data, self.query.size, self._fingerprint)
+        return state_from_bytes(data, self.new_state())
 
     def room(self, wide: bool = False) -> Scratch:
         """Room to compute in, for one thread."""

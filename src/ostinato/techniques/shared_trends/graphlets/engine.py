@@ -30,11 +30,12 @@ from ostinato.matching.event_program import (
     TrendEngine,
 )
 from ostinato.query.event_query import Selection
+from ostinato.stored_state import reading
 from ostinato.techniques.shared_trends.graphlets.graphlet import (
     Matrix,
     decide,
 )
-from ostinato.techniques.shared_trends.graphlets.state import pack, unpack
+from ostinato.techniques.shared_trends.graphlets.state import STATE, pack, unpack
 from ostinato.techniques.shared_trends.graphlets.walk import Walk, parts_of
 from ostinato.techniques.shared_trends.shared.loops import Loop, possible_loops
 
@@ -107,7 +108,8 @@ class GraphletEngine(TrendEngine):
         for sequence, state in enumerate(states):
             walk = Walk(self, events, sequence, statistics, parts)
             if state:
-                walk.load(unpack(state, self.mark))
+                with reading(STATE):
+                    walk.load(unpack(state, self.mark))
             walk.run(found, None if until is None else int(until[sequence]))
             kept.append(pack(walk.kept(), self.mark) if walk.lanes else b"")
         results = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
+from ostinato.stored_state import LARGEST, check, check_ascending, check_ranges
 
 _VERSION = 1
+STATE = "the sums in the state of these event queries"
+_MOST_PLACES = 1074
+"""Binary places that a double has, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,39 @@ def unpack(state: bytes, mark: int) -> KeptSequence:
     for _ in range(next(numbers)):
         query, window, first = (next(numbers) for _ in range(3))
         lanes.append(KeptLane(query, window, first, _read_table(numbers), _read_table(numbers)))
+    check(next(numbers, None) is None, STATE, "it goes on behind its end")
     return KeptSequence(rows_given, past, was_shared, next_window, of_rows, values, valid, lanes)
+
+
+def check_sequence(kept: KeptSequence, states: Sequence[int], widths: Sequence[int], compared: int) -> None:
+    """Raises STATE_FORMAT where the parts don't fit one another. By query: the states of its automaton, and how many
+    sums run in each; `compared`: how many values of an event are kept."""
+    events = len(kept.numbers)
+    counts = [kept.rows_given, kept.past, *kept.next_window, *kept.numbers]
+    counts += [number for lane in kept.lanes for number in (lane.query, lane.window, lane.first)]
+    check(all(isinstance(number, int) for number in counts), STATE, "a count is a fraction")
+    check(len(kept.next_window) == len(states), STATE, "it is of other queries")
+    check_ascending(STATE, events=np.array(kept.numbers, np.int64))
+    check_ranges(
+        STATE,
+        {
+            "rows": (kept.rows_given, events, LARGEST),
+            "past events": (kept.past, events, kept.rows_given),
+            "burst": (kept.was_shared, -1, 1),
+            "next window": (kept.next_window, -LARGEST, LARGEST),
+            "events": (kept.numbers, 0, kept.rows_given - 1),
+        },
+    )
+    tables = (*kept.values, *kept.valid)
+    check(len(kept.values) == len(kept.valid) == compared, STATE, "it has other values")
+    check(all(len(column) == events for column in tables), STATE, "it has values of other events")
+    for lane in kept.lanes:
+        check(0 <= lane.query < len(states) and abs(lane.window) <= LARGEST, STATE, "a window is out of range")
+        check(kept.past - events <= lane.first <= kept.past, STATE, "a window starts at an event that isn't there")
+        width = widths[lane.query]
+        check(len(lane.sums) == states[lane.query] and len(lane.past) == width, STATE, "a window has other sums")
+        check(all(len(row) == width for row in lane.sums), STATE, "a window has other sums")
+        check(all(len(row) == kept.past - lane.first for row in lane.past), STATE, "a window has sums of other events")
 
 
 def as_integers(values: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
@@ -90,6 +126,7 @@ def _numbers(state: bytes) -> Iterator[Any]:
     while at < len(state):
         size, places = struct.unpack_from("<II", state, at)
         at += 8
+        check(size <= len(state) - at and places <= _MOST_PLACES, STATE, "a number is longer than what there is")
         top = int.from_bytes(state[at : at + size], "little", signed=True)
         yield Fraction(top, 1 << places) if places else top
         at += size

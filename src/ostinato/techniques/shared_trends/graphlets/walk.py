@@ -31,7 +31,7 @@ from ostinato.techniques.shared_trends.graphlets.graphlet import (
     propagated,
     shared_graphlet,
 )
-from ostinato.techniques.shared_trends.graphlets.state import KeptLane, KeptSequence, as_integers
+from ostinato.techniques.shared_trends.graphlets.state import KeptLane, KeptSequence, as_integers, check_sequence
 
 if TYPE_CHECKING:
     from ostinato.techniques.shared_trends.graphlets.engine import GraphletEngine
@@ -213,7 +213,10 @@ class Walk:
         )
 
     def load(self, kept: KeptSequence) -> None:
-        """All past events become one graphlet that isn't shared."""
+        """All past events become one graphlet that isn't shared. Raises STATE_FORMAT where that can't be."""
+        widths = [1 + len(parts) for parts in self.parts]
+        states = [program.automaton.states for program in self.engine.programs]
+        check_sequence(kept, states, widths, len(self.engine.compared))
         events, sequences = self.events, len(self.events.starts) - 1
         self.given, self.past, self.next_window = kept.rows_given, kept.past, list(kept.next_window)
         self.was_shared = None if kept.was_shared < 0 else bool(kept.was_shared)

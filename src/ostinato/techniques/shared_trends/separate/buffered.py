@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ostinato.matching.event_program import NO_WINDOW, BoundKind, Events, PairTest, Program, QueryResults
+from ostinato.stored_state import LARGEST, check, reading
 from ostinato.techniques.shared_trends.separate.kept_events import (
+    KEPT_STATE,
     Ints,
     Kept,
     Reads,
@@ -91,10 +93,13 @@ class Buffered:
         kept, section = arriving(self.reads, events, start, end), sections[sequence]
         if not section:
             return Work(sequence, Totals.nothing(len(self.kinds)), NOT_BEGUN, kept)
-        (begun,) = struct.unpack_from("<q", section)
-        totals, read = unpack_totals(section[8:], is_real)
-        types = [events.values[i].dtype for i in self.reads.values]
-        earlier = unpack_kept(section[8 + read :], self.reads, types)
+        with reading(KEPT_STATE):
+            (begun,) = struct.unpack_from("<q", section)
+            totals, read = unpack_totals(section[8:], is_real)
+            types = [events.values[i].dtype for i in self.reads.values]
+            earlier = unpack_kept(section[8 + read :], self.reads, types)
+        step = 1 if self.is_span else max(self.program.extent.slide, 1)
+        check(begun == NOT_BEGUN or abs(begun) <= LARGEST // step, KEPT_STATE, "its first window is out of range")
         earlier = replace(earlier, name=carried_names(earlier.name, sequence, len(sections)))
         return Work(sequence, totals, begun, together([earlier, kept]))
 

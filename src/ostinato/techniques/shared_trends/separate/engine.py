@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.matching.event_program import NO_VALUE, BoundKind, EngineStep, Events, Program, TrendEngine
+from ostinato.stored_state import check, reading
 from ostinato.techniques.shared_trends.separate.buffered import Buffered
 from ostinato.techniques.shared_trends.separate.ordered_plan import needs_visits
 from ostinato.techniques.shared_trends.separate.running_plan import needs_events
@@ -85,16 +86,21 @@ def pack_sections(sections: Sequence[bytes]) -> bytes:
 def unpack_sections(state: bytes, programs: int) -> list[bytes]:
     if not state:
         return [b""] * programs
-    version, count = struct.unpack_from("<HH", state, 4) if state[:4] == MAGIC else (0, 0)
+    whole = len(state) >= 8 and state[:4] == MAGIC
+    version, count = struct.unpack_from("<HH", state, 4) if whole else (0, 0)
     if version != VERSION or count != programs:
         raise MatchError(
             "STATE_FORMAT",
             f"the state was kept by another version of the engine or for other queries ({count}, not {programs})",
             hint="start the query with an empty checkpoint",
         )
+    what = "the sums in the state of these event queries"
+    with reading(what):
+        sizes = struct.unpack_from(f"<{count}Q", state, 8)
     at = 8 + 8 * count
+    check(at + sum(sizes) == len(state), what, "they have another length than they say")
     sections = []
-    for size in struct.unpack_from(f"<{count}Q", state, 8):
+    for size in sizes:
         sections.append(state[at : at + size])
         at += size
     return sections

@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 
 from ostinato.matching.event_program import NO_VALUE, EdgeTest, Events, Program
 from ostinato.query.event_query import Selection
+from ostinato.stored_state import LARGEST, check, check_ascending, check_ranges
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Values = NDArray[np.int64] | NDArray[np.float64]
+
+
+KEPT_STATE = "the events in the state of an event query"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,9 @@ def pack_kept(kept: Kept) -> bytes:
 
 def unpack_kept(data: bytes, reads: Reads, types: Sequence[np.dtype[np.generic]]) -> Kept:
     (count,) = struct.unpack_from("<q", data)
+    columns, bit_columns = 3 + len(types), len(reads.conditions) + len(reads.values)
+    size = 8 + 8 * columns * count + bit_columns * ((count + 7) // 8)
+    check(count >= 0 and size == len(data), KEPT_STATE, "they have another length than they say")
     at = 8
 
     def column(kind: np.dtype[np.generic]) -> NDArray[np.generic]:
@@ -131,4 +138,14 @@ def unpack_kept(data: bytes, reads: Reads, types: Sequence[np.dtype[np.generic]]
     values = tuple(column(kind) for kind in types)
     conditions = tuple(bits() for _ in reads.conditions)
     valid = tuple(bits() for _ in reads.values)
-    return Kept(time, place, name, conditions, values, valid)  # type: ignore[arg-type]
+    kept = Kept(time, place, name, conditions, values, valid)  # type: ignore[arg-type]
+    check_ranges(
+        KEPT_STATE,
+        {
+            "time": (kept.time, -LARGEST, LARGEST),
+            "place": (kept.place, -LARGEST, LARGEST),
+            "number": (kept.name, 0, LARGEST),
+        },
+    )
+    check_ascending(KEPT_STATE, time=kept.time, place=kept.place)
+    return kept

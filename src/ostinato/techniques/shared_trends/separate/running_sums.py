@@ -11,8 +11,10 @@ from ostinato.automaton.trend_automaton import START
 from ostinato.matching.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
 from ostinato.query.event_query import Selection
 from ostinato.stopping import check_stopped, stop_flag
+from ostinato.stored_state import check
 from ostinato.techniques.shared_trends.numbers.table import grown
 from ostinato.techniques.shared_trends.separate import running_arrays as ra
+from ostinato.techniques.shared_trends.separate.running_checks import are_sound
 from ostinato.techniques.shared_trends.separate.running_kernel import advance_sums
 from ostinato.techniques.shared_trends.separate.running_plan import make_plan
 from ostinato.techniques.shared_trends.separate.running_results import RunningResults
@@ -40,9 +42,8 @@ class RunningSums:
         chosen = np.flatnonzero(mask)
         values = self._values(layout, events, chosen)
         rows = self._rows(events, mask[chosen], chosen, until, value_bits(values))
-        sizes = [0, *(len(section) // 8 for section in sections)]
-        before = ra.Words(np.cumsum(sizes), np.frombuffer(b"".join(sections), np.int64))
-        after = ra.Words(np.zeros(len(sizes), np.int64), np.zeros(max(len(before.words), 1024), np.int64))
+        before = self._words(layout, sections)
+        after = ra.Words(np.zeros(len(before.at), np.int64), np.zeros(max(len(before.words), 1024), np.int64))
         capacity = self._capacity(rows, before)
         lanes = ra.Lanes(
             capacity, np.zeros(capacity, np.int64), np.zeros(capacity, np.int64), np.zeros(self.plan.states, bool)
@@ -69,6 +70,18 @@ class RunningSums:
         results.take(progress)
         bounds = zip(after.at.tolist(), after.at[1:].tolist(), strict=False)
         return results.all(), [after.words[first:end].tobytes() for first, end in bounds]
+
+    def _words(self, layout: SlotLayout, sections: Sequence[bytes]) -> ra.Words:
+        """What was kept of each sequence; raises STATE_FORMAT where that can't be."""
+        what = "a running sum in the state of an event query"
+        check(all(len(section) % 8 == 0 for section in sections), what, "its length is wrong")
+        sizes = [0, *(len(section) // 8 for section in sections)]
+        words = ra.Words(np.cumsum(sizes), np.frombuffer(b"".join(sections), np.int64))
+        of_place = (len(layout.whole) + 1, len(layout.real), len(layout.best), len(layout.seen))
+        if len(words.words):
+            sound = are_sound(self.plan, words, self.exact, np.array(of_place, np.int64))
+            check(sound, what, "its windows or numbers are out of range")
+        return words
 
     def _mask(self, events: Events) -> Ints:
         """Bits of the labels that each row qualifies for, and above them of the absences."""

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.matching.event_program import Extended, Numbers, Program, QueryResults, SlotKind
+from ostinato.stored_state import check
 
 REAL_BITS = 1074
 """Every finite double is a multiple of 2**-1074: sums of doubles are kept as such multiples, so their order is of no
 consequence."""
 
+_STATE = "a sum in the state of an event query"
 # What values a slot has seen.
 NOTHING, SOME, INFINITE, MINUS_INFINITE, NOT_A_NUMBER = 0, 1, 2, 4, 8
 
@@ -136,10 +138,12 @@ def unpack_totals(data: bytes, is_real: Sequence[bool]) -> tuple[Totals, int]:
     totals, at = Totals.nothing(len(is_real)), 0
     for i in range(len(totals.numbers)):
         (size,) = struct.unpack_from("<I", data, at)
+        check(size <= len(data) - at - 4, _STATE, "a number is longer than what there is")
         totals.numbers[i] = int.from_bytes(data[at + 4 : at + 4 + size], "little", signed=True)
         at += 4 + size
     for i, real in enumerate(is_real):
         form = "<Bd" if real else "<Bq"
         totals.flags[i], totals.best[i] = struct.unpack_from(form, data, at)
         at += struct.calcsize(form)
+        check(totals.flags[i] <= SOME | INFINITE | MINUS_INFINITE | NOT_A_NUMBER, _STATE, "a flag is out of range")
     return totals, at

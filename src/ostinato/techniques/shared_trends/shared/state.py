@@ -6,8 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
+from ostinato.stored_state import LARGEST, check, check_ranges, reading
+from ostinato.techniques.shared_trends.numbers.limbs import BASE, STEP
 from ostinato.techniques.shared_trends.numbers.table import grown
 from ostinato.techniques.shared_trends.shared.layout import Layout
 from ostinato.techniques.shared_trends.shared.sections import (
@@ -21,6 +24,7 @@ from ostinato.techniques.shared_trends.shared.sections import (
     LANE_REAL_ROW,
     LANE_ROW,
     LANE_STAMP,
+    NOT_BEGUN,
     OPEN_FIRST,
     OPEN_NEXT,
 )
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 _HEADER = 2
+_STATE = "the sums in the state of these event queries"
+_LARGEST_EXPONENT = 1 << 40
 
 
 def fingerprint(layout: Layout, exact: bool) -> int:
@@ -61,6 +67,7 @@ def save(work: Work, mark: int) -> bytes:
 
 def load(work: Work, state: bytes, mark: int) -> None:
     """Into lanes without windows."""
+    check(len(state) % 8 == 0, _STATE, "its length is wrong")
     data = np.frombuffer(state, "<i8").astype(np.int64)
     if len(data) < _HEADER or data[0] != _VERSION or data[1] != mark:
         raise MatchError(
@@ -68,18 +75,36 @@ def load(work: Work, state: bytes, mark: int) -> None:
             "the state was written for other queries or by another version",
             hint="start from an empty state",
         )
-    first, following = work.part(OPEN_FIRST), work.part(OPEN_NEXT)
+    with reading(_STATE):
+        at = _load_windows(work, data)
+        _load_lanes(work, data, at)
+
+
+def _load_windows(work: Work, data: NDArray[np.int64]) -> int:
+    """Where they end. As many are open as there are lanes for, at most."""
+    first, following, windows = work.part(OPEN_FIRST), work.part(OPEN_NEXT), work.layout.windows
+    at = _HEADER + 2 * len(first)
+    first[:], following[:] = data[_HEADER:at].reshape(2, -1)
+    largest = np.where(windows.kind > 0, LARGEST // np.maximum(windows.slide, 1), 1)
+    begun = following != NOT_BEGUN
+    check_ranges(
+        _STATE,
+        {
+            "open windows": (following - first, 0, windows.lanes),
+            "first window": (first[begun], -largest[begun] * (windows.kind > 0)[begun], largest[begun]),
+        },
+    )
+    return at
+
+
+def _load_lanes(work: Work, data: NDArray[np.int64], at: int) -> None:
     row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
-    at = _HEADER
-    first[:] = data[at : at + len(first)]
-    at += len(first)
-    following[:] = data[at : at + len(first)]
-    at += len(first)
     for lane, query in _open_lanes(work):
         _open(work, lane, query)
         for number in range(row[lane], row[lane + 1]):
             length = int(data[at])
             used = length if work.table.exact else 2
+            check(1 <= used < len(data) - at, _STATE, "a number is longer than what there is")
             if used > work.table.limbs.shape[1]:
                 work.table = grown(work.table, columns=2 * used)
             work.table.length[number] = length
@@ -92,6 +117,31 @@ def load(work: Work, state: bytes, mark: int) -> None:
         for section in (LANE_KEY, LANE_HAS):
             work.part(section)[extreme[lane] : extreme[lane + 1]] = data[at : at + count]
             at += count
+        _check_lane(work, lane)
+    check(at == len(data), _STATE, "it has another length than it says")
+
+
+def _check_lane(work: Work, lane: int) -> None:
+    """Numbers are in the form of `numbers/table.py`."""
+    row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
+    table, numbers = work.table, slice(row[lane], row[lane + 1])
+    exponents = [work.real.limbs[real_row[lane] : real_row[lane + 1], 1]]
+    if table.exact:
+        limbs, last = table.limbs[numbers], table.length[numbers, None] - 1
+        places = np.arange(limbs.shape[1])
+        check_ranges(
+            _STATE,
+            {
+                "a number": (np.where(places < last, limbs, 0), 0, BASE - 1),
+                "the top of a number": (np.where(places == last, limbs, 0), -BASE, BASE - 1),
+            },
+        )
+    else:
+        exponents.append(table.limbs[numbers, 1])
+    for some in exponents:
+        check_ranges(_STATE, {"an exponent": (some, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)})
+        check((some % STEP == 0).all(), _STATE, "an exponent is out of range")
+    check_ranges(_STATE, {"a flag": (work.part(LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
 
 
 def _open(work: Work, lane: int, query: int) -> None:
