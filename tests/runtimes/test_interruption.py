@@ -99,7 +99,7 @@ CALLS: dict[str, tuple[int, Call]] = {
         5_000,
         clause("PATTERN (A+ B) DEFINE B AS size(array_agg(A.x)) < 0"),
     ),
-    "functions row by row": (5_000_000, clause("PATTERN (A) DEFINE A AS repeat(concat('a', x), 99) LIKE '%b%b%'")),
+    "functions row by row": (1_000_000, clause("PATTERN (A) DEFINE A AS repeat(concat('a', x), 99) LIKE '%b%b%'")),
     "event matches": (
         50_000,
         event_query(
