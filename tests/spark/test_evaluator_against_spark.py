@@ -145,6 +145,7 @@ def test_agrees_with_spark(session: SparkSession, rows: str, ansi: bool) -> None
 def test_declines_by_name(text: str) -> None:
     kind, message, _ = ours(text, cases.table(cases.PLAIN), Settings())
     assert kind == "error" and message.split(":")[0] in {
+        "INVALID_REGEX",
         "TYPE_MISMATCH",
         "UNSUPPORTED_EXPRESSION",
         "UNSUPPORTED_FUNCTION",
