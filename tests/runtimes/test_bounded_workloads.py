@@ -24,10 +24,12 @@ NEXT = f"{HEAD} PATTERN SEQ(A a, C c) SKIP TILL NEXT MATCH GROUP BY g WITHIN 6 S
 OTHER_KEYS = f"{HEAD} PATTERN SEQ(A a, B b) WHERE SAME[v] WITHIN 30 EVENTS RETURN MATCHES"
 COUNT = f"{HEAD} PATTERN SEQ(A a, B+ b) GROUP BY g WITHIN 6 SECONDS TUMBLE RETURN g, COUNT(*) AS n"
 IN_EVENTS = f"{HEAD} PATTERN SEQ(A+ a, B b) STRICT GROUP BY g WITHIN 10 EVENTS SLIDE 4 EVENTS RETURN MATCHES"
+_EVENTS = f"{HEAD} PATTERN SEQ(A a, B b, C c, {{0}} z) WHERE z.v > 7 GROUP BY g WITHIN 60 SECONDS RETURN MATCHES"
 _CLAUSE = """PARTITION BY g ORDER BY ts, kind, v MEASURES A.ts AS began, LAST(ts) AS ended ALL MATCHES
-    PATTERN (A X* B X* {0}) WITHIN INTERVAL '20' SECOND
-    DEFINE A AS kind = 'A', B AS kind = 'B' AND B.v > A.v, {0} AS kind = '{0}'"""
-CLAUSES = (_CLAUSE.format("C"), _CLAUSE.format("D"))
+    PATTERN (A X* B X* C X* {0}) WITHIN INTERVAL '60' SECOND
+    DEFINE A AS kind = 'A', B AS kind = 'B' AND B.v > A.v, C AS kind = 'C', {0} AS kind = '{0}' AND v > 7"""
+RARE_ENDS = {"event queries": [_EVENTS.format(end) for end in "DE"], "clauses": [_CLAUSE.format(end) for end in "DE"]}
+"""Nearly all of the work is on the prefix, which the two queries of a pair have in common."""
 CLOCK = ost.VirtualClock(ns_per_event=0)
 """Nothing is charged for an event itself, so every part of the latency can be given up."""
 POLICIES = get_args(Shedding)
@@ -174,29 +176,30 @@ def test_what_has_no_bound_stays_exact(shedding: str) -> None:
         assert bounded[name].equals(exact[name]), name
 
 
-@pytest.mark.parametrize("texts", [(FIRST, SECOND), CLAUSES], ids=["event queries", "clauses"])
-def test_a_bounded_query_loses_nothing_by_an_unbounded_one_beside_it(texts: tuple[str, str]) -> None:
-    """They would share a prefix, and its work would be done for the unbounded one in any case."""
-    table = some_events(6_000)
-    exact = ost.Workload(list(texts)).run(table)
-    bound = part_of_latency([texts[0]], table, 0.6)
-    alone = ost.Workload([texts[0]], latency_bound=bound, clock=CLOCK).run(table)
-    beside = ost.Workload(list(texts), latency_bound=bound, clock=CLOCK).run(table)
+@pytest.mark.parametrize("texts", RARE_ENDS.values(), ids=RARE_ENDS)
+def test_a_bounded_query_keeps_as_much_beside_an_unbounded_one_as_by_itself(texts: list[str]) -> None:
+    """Shared work is done for the unbounded query in any case: the bounded one would have next to nothing left."""
+    table = some_events(4_000)
+    exact = ost.Workload(texts).run(table)
+    bound = part_of_latency(texts[:1], table, 0.6)
+    alone = ost.Workload(texts[:1], latency_bound=bound, clock=CLOCK).run(table)
+    beside = ost.Workload(texts, latency_bound=bound, clock=CLOCK).run(table)
     whole, found = exact["q1"].num_rows, beside["q1"].num_rows
-    assert 0.1 * whole < 0.9 * alone["q1"].num_rows <= found < whole
+    assert 0.3 * whole < 0.9 * alone["q1"].num_rows <= found < whole
     assert beside["q2"].equals(exact["q2"])
     bounded, free = beside.report.table().to_pylist()
     assert bounded["matches"] == found and bounded["dropped"] > 0
     assert (free["dropped"], free["lost_estimate"], free["recall_estimate"]) == (0, 0.0, 1.0)
 
 
-def test_explain_says_that_a_bounded_query_does_not_share_with_an_unbounded_one() -> None:
-    table, note = some_events(50), "a query with a bound shares nothing with one that has none; a bound: q1"
-    for texts in ([FIRST, SECOND], list(CLAUSES)):
-        mixed = ost.explain(ost.Workload(texts, latency_bound={"q1": "5 ms"}), table).text
-        assert note in mixed and "6 states in place of 6; 0 serve more than one pattern" in mixed
-        both = ost.explain(ost.Workload(texts, latency_bound="5 ms"), table).text
-        assert "shares nothing" not in both and "4 states in place of 6; 2 serve more than one pattern" in both
+@pytest.mark.parametrize("texts", RARE_ENDS.values(), ids=RARE_ENDS)
+def test_explain_says_that_a_bounded_query_does_not_share_with_an_unbounded_one(texts: list[str]) -> None:
+    table = some_events(50)
+    mixed = ost.explain(ost.Workload(texts, latency_bound={"q1": "5 ms"}), table).text
+    assert "a query with a bound shares nothing with one that has none; a bound: q1" in mixed
+    assert "8 states in place of 8; 0 serve more than one pattern" in mixed
+    both = ost.explain(ost.Workload(texts, latency_bound="5 ms"), table).text
+    assert "shares nothing" not in both and "5 states in place of 8; 3 serve more than one pattern" in both
 
 
 def test_an_absence_is_never_forgotten() -> None:
