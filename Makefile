@@ -74,10 +74,11 @@ test-fast: kernels
 	@echo "test: fast (no JVM)"
 	@$(PYTEST) $(ON_ALL_CORES) -m "not spark and not slow" $(NO_JVM) tests
 
+# Kernels with bounds checks are compiled here. The tests of one file need the same ones, so they share a process.
 test-bounds: setup
 	@echo "test: kernels with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_cache/bounds \
-	    $(PYTEST) $(ON_ALL_CORES) -m "kernel and not slow" $(NO_JVM) tests
+	    $(PYTEST) --numprocesses auto --dist loadfile -m "kernel and not slow" $(NO_JVM) tests
 
 # Two sessions side by side: a test waits for the driver, for Python workers and for files more than it computes.
 test-spark: kernels

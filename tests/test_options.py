@@ -111,7 +111,9 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "options", "code"), REFUSED, ids=lambda value: getattr(value, "__name__", str(value)[:40]))
+@pytest.mark.parametrize(
+    ("call", "options", "code"), REFUSED, ids=lambda value: getattr(value, "__name__", str(value)[:40])
+)
 def test_refused(call: Callable[..., Any], options: dict[str, Any], code: str) -> None:
     with pytest.raises(ost.QueryError) as caught:
         call(**options)

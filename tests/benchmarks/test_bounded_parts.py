@@ -85,14 +85,12 @@ def test_every_way_to_shed_is_compared() -> None:
     assert set(POLICIES) == set(get_args(Shedding))
 
 
-@pytest.mark.kernel
 def test_without_a_bound_all_modes_find_the_same(work: Work) -> None:
     found = [matches_of(without_bound(work, TARIFF, mode).outcome) for mode in get_args(Mode)]
     assert len(found[0]) > 50
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.kernel
 def test_a_bound_costs_matches_and_never_adds_any(work: Work) -> None:
     whole = without_bound(work, TARIFF)
     bounded = bounded_run(work, 0.3, SHARP, TARIFF, whole)
@@ -103,13 +101,11 @@ def test_a_bound_costs_matches_and_never_adds_any(work: Work) -> None:
     assert bounded_run(work, 0.3, SHARP, TARIFF, whole).found == bounded.found
 
 
-@pytest.mark.kernel
 def test_a_selection_keeps_less_of_less(work: Work) -> None:
     few, most = (selecting_run(work, ratio, SHARP, TARIFF).found for ratio in (0.2, 0.9))
     assert few < most <= without_bound(work, TARIFF).outcome.found
 
 
-@pytest.mark.kernel
 def test_latencies_are_those_of_the_tariff(work: Work) -> None:
     whole = without_bound(work, TARIFF)
     assert whole.event_ns >= TARIFF.ns_per_event
@@ -118,7 +114,6 @@ def test_latencies_are_those_of_the_tariff(work: Work) -> None:
     assert whole.latency_ns.sum() > whole.event_ns
 
 
-@pytest.mark.kernel
 def test_each_match_needs_the_visit_that_completes_it(work: Work) -> None:
     outcome = without_bound(work, TARIFF).outcome
     one_visit_a_match = np.array([matches.count * TARIFF.ns_per_visit / len(work) for matches in outcome.matches])
@@ -127,7 +122,6 @@ def test_each_match_needs_the_visit_that_completes_it(work: Work) -> None:
     assert allowed_recall(work, 4.0, whole) == 1.0
 
 
-@pytest.mark.kernel
 def test_matches_count_where_they_end(work: Work) -> None:
     outcome = without_bound(work, TARIFF).outcome
     ends = ends_of(outcome, work.events.time)
@@ -136,7 +130,6 @@ def test_matches_count_where_they_end(work: Work) -> None:
     assert ends[0, work.events.time[first.rows[first.offsets[1] - 1]]] >= 1
 
 
-@pytest.mark.kernel
 def test_sharp_stands_beside_the_best_of_the_others() -> None:
     at = setting("DS1", lambda length: ds1(length, 4), lambda table: event_work(q3_q4(), table).work, (8_000, 3_000))
     goals = Goals(recall=0.5, speed=1.0, not_below=True)
@@ -150,7 +143,6 @@ def test_sharp_stands_beside_the_best_of_the_others() -> None:
     assert 0 <= by_name["DS1, 30 %", "events within the bound"].value <= 1
 
 
-@pytest.mark.kernel
 def test_a_match_too_many_stops_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
     found = event_work(q5_q6(), ds1(300, seed=5))
     answers._check_exact("Q5+Q6", found, without_bound(found.work, TARIFF).outcome)

@@ -31,7 +31,6 @@ def test_every_question_about_films_has_an_answer() -> None:
     assert all(question.answers for asked in sets for question in (*asked.dev, *asked.test))
 
 
-@pytest.mark.kernel
 def test_every_part_checks_and_measures() -> None:
     parts = [part for part in EXPERIMENT.parts if part.figure != SPEED]  # that one starts Spark
     records = [record for part in parts for record in part.measure(Scale.SMALL)]

@@ -113,7 +113,6 @@ def test_all_variants_find_the_same_with_as_many_evaluations(query: PatternQuery
     assert found.evaluations[0] == 6_000
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("name", ["Q1", "Q8", "Q12"])
 def test_cuts_of_any_size_change_nothing(name: str) -> None:
     query, price = linear_query(Q[name], max_length=12), 10 * np.round(prices(500) / 10)
@@ -127,7 +126,6 @@ def test_cuts_of_any_size_change_nothing(name: str) -> None:
         assert np.array_equal(round_robin(query, price, units).in_order(), right)
 
 
-@pytest.mark.kernel
 def test_little_room_is_made_larger(monkeypatch: pytest.MonkeyPatch) -> None:
     query, price = linear_query(Q["Q1"]), np.round(prices(800) / 20)
     right = sequential(query, price)
@@ -138,7 +136,6 @@ def test_little_room_is_made_larger(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(found.evaluations, right.evaluations)
 
 
-@pytest.mark.kernel
 def test_kernels_do_the_same_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     query, price = linear_query(Q["Q8"]), prices(400)
     right = sequential(query, price)

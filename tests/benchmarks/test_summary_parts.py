@@ -67,7 +67,6 @@ def test_distributions_are_the_authors() -> None:
 # --- counting ---
 
 
-@pytest.mark.kernel
 def test_counts_and_sums_in_doubles_are_those_of_the_answer() -> None:
     stream = sums.with_values(UNIFORM.draw(600, seed=2), seed=2)
     summary = summary_of(UNIFORM, Strategy.CAPPED, 60, 40, aggregate=SummaryAggregate.SUM)
@@ -78,7 +77,6 @@ def test_counts_and_sums_in_doubles_are_those_of_the_answer() -> None:
     assert Counter(summary, sums=True).kept(state) == pytest.approx(answer.value, rel=1e-12)
 
 
-@pytest.mark.kernel
 def test_windows_end_where_they_should() -> None:
     stream = letters("abb")
     for window, right in ((0, 0), (1, 1), (2, 2)):
@@ -86,7 +84,6 @@ def test_windows_end_where_they_should() -> None:
         assert Counter(summary).stream(stream.events(summary)) == right
 
 
-@pytest.mark.kernel
 def test_a_match_is_detected_if_it_was_complete_once() -> None:
     stream = letters("abab")
     summary = summary_of(stream.kind, Strategy.FIFO, 2, 10, "ab")
@@ -94,7 +91,6 @@ def test_a_match_is_detected_if_it_was_complete_once() -> None:
     assert detected_matches(summary, stream) == 2  # of three: the first a is gone when the last b comes
 
 
-@pytest.mark.kernel
 def test_hindsight_lets_the_event_in_the_fewest_matches_go() -> None:
     stream = letters("babb")
     whole = summary_of(stream.kind, Strategy.PRESENT, 4, 10, "ab")
@@ -127,7 +123,6 @@ def test_a_moment_counts_as_lost_below_half_of_the_better_baseline() -> None:
     assert record.notes == ("of 3 moments; the worst is -1.0 orders behind the better of both",)
 
 
-@pytest.mark.kernel
 def test_each_baseline_has_its_records() -> None:
     case = Case(UNIFORM, 30, 20)
     records = measured("figure 7", case, [UNIFORM.draw(300, seed=1)])
@@ -149,7 +144,6 @@ def test_a_wrong_count_stops_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> N
 # --- speed ---
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("kind", SYNTHETIC, ids=lambda kind: kind.name)
 def test_summaries_change_while_they_are_timed(kind: Kind) -> None:
     """Of 100 events and a window of 500 the one timed before had settled long ago: it refused everything."""

@@ -105,7 +105,6 @@ DEFINITION = Technique("definition", by_definition, exact=True)
 # --- the paper's numbers ---
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("technique", (PLAIN, GRETA, GRETA_EXACT, FLATTENED), ids=lambda technique: technique.name)
 def test_the_paper_s_two_queries(technique: Technique) -> None:
     """Examples 4 to 6: SEQ(A, B+) has 64 trends there, SEQ(C, B+) 34."""
@@ -118,7 +117,6 @@ def test_the_paper_s_two_queries(technique: Technique) -> None:
 # --- all against the definition ---
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("times", (None, [0, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8]), ids=("distinct", "with ties"))
 def test_all_comparators_on_the_shape_that_all_cover(times: list[int] | None) -> None:
     programs = [
@@ -128,7 +126,6 @@ def test_all_comparators_on_the_shape_that_all_cover(times: list[int] | None) ->
     assert all(len(results.count) == 1 for results in found)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("cut", (False, True), ids=("distinct", "seconds"))
 def test_workload_1_in_small(seed: int, cut: bool) -> None:
@@ -140,7 +137,6 @@ def test_workload_1_in_small(seed: int, cut: bool) -> None:
     assert sum(len(results.count) for results in found) > 20
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("seed", range(3))
 def test_workload_2_in_small(seed: int) -> None:
     """Conditions between neighbours are GRETA's alone; the others say that they can't."""
@@ -156,7 +152,6 @@ def test_workload_2_in_small(seed: int) -> None:
             technique.run(programs, events)
 
 
-@pytest.mark.kernel
 def test_numbers_beyond_a_double() -> None:
     """4,000 events under Kleene plus: 2^4,000 trends; what is on doubles agrees in nine digits."""
     stream = ridesharing(8_000, per_minute=10_000, shared=0.5)
@@ -257,7 +252,6 @@ def test_every_comparator_has_a_name_of_its_own() -> None:
     assert len({technique.name for technique in named}) == len(named) >= 10
 
 
-@pytest.mark.kernel
 def test_a_small_number_beside_large_ones_is_not_lost() -> None:
     """SEQ(A, B+, C) with C only at the beginning: few trends, though SEQ(A, B+) goes on growing beyond a double."""
     text = "ABBC" + "B" * 3_000

@@ -164,7 +164,6 @@ def test_time_within_decisions_is_added_up() -> None:
     assert min(taken) >= 0
 
 
-@pytest.mark.kernel
 def test_all_matches_of_four_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matches, "SIZES", (2, 8))
     records = matches.measure_matches(Scale.SMALL)
@@ -208,7 +207,6 @@ def test_without_data_the_part_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path
 # --- memory ---
 
 
-@pytest.mark.kernel
 def test_memory_is_that_of_the_technique_alone() -> None:
     def many_bytes(programs: object, events: object) -> tuple[()]:
         np.ones(1_000_000)

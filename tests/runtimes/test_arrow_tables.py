@@ -78,7 +78,9 @@ def test_a_spark_dataframe_is_not_collected() -> None:
         assert caught.value.code == "NOT_A_TABLE"
 
 
-@pytest.mark.parametrize("wrong", [None, 5, "text", {"id": [1]}, [], [1], object()], ids=lambda wrong: type(wrong).__name__)
+@pytest.mark.parametrize(
+    "wrong", [None, 5, "text", {"id": [1]}, [], [1], object()], ids=lambda wrong: type(wrong).__name__
+)
 def test_no_tables(wrong: Any) -> None:
     with pytest.raises(ost.QueryError) as caught:
         ost.match(CLAUSE, wrong)

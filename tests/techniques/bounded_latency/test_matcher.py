@@ -32,6 +32,7 @@ from ostinato.techniques.bounded_latency.matcher_state import MatcherState
 from ostinato.techniques.bounded_latency.plan_shape import shape_of
 from ostinato.techniques.bounded_latency.store import USED
 
+pytestmark = pytest.mark.kernel
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 
 
