@@ -68,20 +68,24 @@ def used(language: Language, seed: str, text: str, cpu_seconds: float = CPU_SECO
 def _cpu_limit(seconds: float) -> Iterator[None]:
     """Raises TooSlow inside after so much CPU time of the process. Kernels that run return first, and a kernel that is
     being compiled for the first time gets the time for it: numba must not be interrupted, and compiles once."""
+    is_over = False
 
     def stop(number: int, frame: FrameType | None) -> None:
+        if is_over:
+            return
         if any(_compiles(running) for running in sys._current_frames().values()):
             signal.setitimer(signal.ITIMER_PROF, seconds)
         else:
             raise TooSlow(f"more than {seconds} s of CPU time")
 
-    before = signal.signal(signal.SIGPROF, stop)
+    signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
+        # The handler stays: a signal may still be on its way to another thread, and without one it ends the process.
+        is_over = True
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def _compiles(frame: FrameType | None) -> bool:
