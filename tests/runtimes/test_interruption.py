@@ -172,6 +172,7 @@ from ostinato.matching import search
 query = "ORDER BY t MEASURES count(*) AS n PATTERN (A+ B) DEFINE B AS sum(A.x) < 0"
 options = {"max_partial_matches": 10**15, "workers": int(sys.argv[1])}
 ost.match(query, pa.table({"t": range(6), "x": [1] * 6}), **options)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs with SIGINT ignored
 flag_of_call, began, sent = search.stop_flag, threading.Event(), []
 
 def noted():
