@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -211,5 +213,17 @@ def _problem_of_worker(trace: str) -> str | None:
     return None
 
 
+_NOT_THE_USER = ("ostinato", "pyspark", "contextlib")
+"""Packages whose frames lie between a warning and the user's code."""
+
+
 class OstinatoWarning(UserWarning):
     """Something that works, but perhaps not as meant."""
+
+
+def warn(message: str) -> None:
+    """An OstinatoWarning that names the line of the user's own code, above our frames and those of PySpark."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _NOT_THE_USER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, OstinatoWarning, stacklevel=level)

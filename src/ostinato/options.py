@@ -51,9 +51,11 @@ def one_of(name: str, value: T, known: Iterable[T]) -> T:
     raise QueryError("INVALID_OPTION", f"{name} can't be {shown(value)}", hint=hint)
 
 
-def a_text(name: str, value: Any, *, hint: str | None = None, code: str = "INVALID_OPTION") -> str:
-    """A text that isn't empty."""
-    if isinstance(value, str) and value:
+def a_text(
+    name: str, value: Any, *, hint: str | None = None, code: str = "INVALID_OPTION", may_be_empty: bool = False
+) -> str:
+    """A text, by default one that isn't empty."""
+    if isinstance(value, str) and (value or may_be_empty):
         return value
     raise QueryError(code, f"{name} is a text, not {shown(value)}", hint=hint)
 

@@ -87,17 +87,18 @@ def test_metrics_for_prometheus(source: Source, tmp_path: Path) -> None:
 def test_a_stalled_watermark_shows() -> None:
     """Rows come, the watermark doesn't move: seconds add up, also while Spark is idle."""
 
-    def batch(at: str, watermark: str, latest: str) -> dict[str, Any]:
+    def batch(number: int, at: str, watermark: str, latest: str) -> dict[str, Any]:
         times = {"watermark": f"2024-03-01T00:{watermark}.000Z", "max": f"2024-03-01T00:{latest}.000Z"}
-        return {"durationMs": {}, "observedMetrics": {}, "eventTime": times, "timestamp": f"2024-03-01T01:{at}.000Z"}
+        progress = {"batchId": number, "durationMs": {}, "observedMetrics": {}, "eventTime": times}
+        return progress | {"timestamp": f"2024-03-01T01:{at}.000Z"}
 
     metrics = QueryMetrics("q")
-    for at, watermark, latest in (
-        ("00:00", "01:00", "02:00"),
-        ("00:10", "02:00", "02:00"),
-        ("00:40", "02:00", "09:00"),
+    for number, at, watermark, latest in (
+        (0, "00:00", "01:00", "02:00"),
+        (1, "00:10", "02:00", "02:00"),
+        (2, "00:40", "02:00", "09:00"),
     ):
-        metrics.take(batch(at, watermark, latest))
+        metrics.take(batch(number, at, watermark, latest))
     assert metrics.of_query["watermark_unmoved_seconds"] == 30
     assert metrics.of_query["watermark_behind_seconds"] == 420
     metrics.pass_time(datetime(2024, 3, 1, 1, 5, tzinfo=UTC))

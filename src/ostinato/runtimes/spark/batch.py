@@ -7,13 +7,12 @@ select -> repartition by key [-> sort] -> mapInArrow -> where (raises what a row
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pyspark.sql import DataFrame
 
-from ostinato.errors import OstinatoWarning
+from ostinato.errors import warn
 from ostinato.options import one_of, whole_number
 from ostinato.planning.slicing import declined_by_tasks
 from ostinato.runtimes.spark.query import RAISES, SparkQuery
@@ -47,11 +46,7 @@ class BatchOptions:
 def match_batch(query: SparkQuery, options: BatchOptions) -> DataFrame:
     """The clause's rows as a DataFrame; nothing runs yet."""
     if not query.bound.order_by:
-        warnings.warn(
-            "MATCH_RECOGNIZE without ORDER BY: Spark keeps no order of its own, so the result may differ between runs",
-            OstinatoWarning,
-            stacklevel=4,
-        )
+        warn("MATCH_RECOGNIZE without ORDER BY: Spark keeps no order of its own, so the result may differ between runs")
     is_cut = options.skew == "slice" or not query.bound.partition_by
     if is_cut and declined_by_tasks(query.plan) is None:
         found = matched_in_slices(query)

@@ -31,9 +31,6 @@ from ostinato.runtimes.spark.stream_output import WATERMARK
 from ostinato.runtimes.spark.streaming import match_stream, through_buckets
 from ostinato.runtimes.spark.types import spark_type
 
-_CALLER = 6
-"""Whose line a warning names: that of the one who calls `Workload.run`, so many calls above `stream_parts`."""
-
 
 def stream_parts(asked: ClauseWorkload) -> list[ClausePart]:
     """One for each stateful operator. Raises before anything starts, with the way out."""
@@ -47,7 +44,7 @@ def stream_parts(asked: ClauseWorkload) -> list[ClausePart]:
     for stream in planned.streams:
         numbers = tuple(clause.clause for clause in stream.clauses)
         for number in numbers:
-            warn_of_unbounded_state(plans[number], stacklevel=_CALLER + 1)
+            warn_of_unbounded_state(plans[number])
         parts.append(StreamPart(asked, numbers, [plans[number] for number in numbers], delays[numbers[0]]))
     return [*parts, *(_AlonePart(asked, number, queries[number]) for number in planned.alone)]
 

@@ -59,7 +59,7 @@ def sql(
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, `eager` streams are
     ordered by construction, keys are kept in `buckets`, and `decision_time` names a column to add.
     """
-    a_text("the query", query, code="NOT_A_QUERY")
+    a_text("the query", query, code="NOT_A_QUERY", may_be_empty=True)  # the parser refuses an empty one
     check_tables(tables, _OPTIONS)
     if spark is not None:
         check_spark(spark)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import warnings
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ostinato.errors import EnvironmentFault, QueryError, Span
+from ostinato.errors import EnvironmentFault, QueryError, Span, warn
 from ostinato.planning.plan import MatchPlan
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_output import WATERMARK
@@ -70,14 +69,8 @@ def without_watermark(
     )
 
 
-def warn_of_unbounded_state(plan: MatchPlan, stacklevel: int = 4) -> None:
+def warn_of_unbounded_state(plan: MatchPlan) -> None:
     """Nothing ends an open run but the rows of its key, and its rows are kept until then."""
-    from ostinato.errors import OstinatoWarning
-
     why = why_unbounded(plan)
     if why is not None:
-        warnings.warn(
-            f"the state of this stream may grow without bound: {why}; add WITHIN to the pattern",
-            OstinatoWarning,
-            stacklevel=stacklevel,
-        )
+        warn(f"the state of this stream may grow without bound: {why}; add WITHIN to the pattern")
