@@ -138,15 +138,15 @@ def _cost(tree: Regex) -> _Cost:
             return _cost(body)
         case Choice(options):
             costs = [_cost(option) for option in options]
-            ways, lengths, loops, nested = zip(*costs, strict=True)
-            return _Cost(sum(ways), max(lengths), max(loops), any(nested))
+            length, loops = max(c.length for c in costs), max(c.loops for c in costs)
+            return _Cost(sum(c.ways for c in costs), length, loops, any(c.nested for c in costs))
         case Sequence(parts):
             costs = [_cost(part) for part in parts]
-            product = 1
+            ways = 1
             for cost in costs:
-                product = min(product * cost.ways, FEW_STEPS + 1)
-            length, loops = sum(cost.length for cost in costs), sum(cost.loops for cost in costs)
-            return _Cost(product, length, loops, any(cost.nested for cost in costs))
+                ways = min(ways * cost.ways, FEW_STEPS + 1)
+            length, loops = sum(c.length for c in costs), sum(c.loops for c in costs)
+            return _Cost(ways, length, loops, any(c.nested for c in costs))
         case Repeat(body, low, high):
             inside = _cost(body)
             if high == 1:
@@ -223,8 +223,8 @@ class _Program:
 class _Search:
     """The search of one text. `tried` says of each instruction at each character whether the search has been there.
 
-    The search leaves such a place only when all ways from it have failed, or with a match. They fail again whatever the
-    begin, so a place is tried once. Only the places that lead to a match may be tried again, at its end.
+    All ways from there have failed, and fail again whatever the begin of the match, unless they led to a match. The
+    next search begins at the end of that match, so `find` forgets what it knows of this one character.
     """
 
     def __init__(self, program: _Program, text: str) -> None:
