@@ -121,13 +121,6 @@ _REFERENCE = re.compile(
 """What isn't plain text in a replacement; a $ or \\ alone is an error."""
 
 
-def _compiled(site: Site, pattern: str) -> JavaRegex:
-    try:
-        return java_regex(pattern)
-    except RegexError as error:
-        raise site.fault("INVALID_REGEX", f"a pattern can't be read here: {error}", _HINT) from None
-
-
 def _check_pattern(site: Site, node: Typed) -> None:
     """A bad constant pattern is an error of the query, before any row."""
     if node.constant is not None and node.constant.valid is None and node.type == t.STRING:
@@ -142,19 +135,32 @@ def _regex(kinds: str, result: pa.DataType, compute: Callable[..., Any], least: 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         _check_pattern(site, args[1])
         cast = [as_text(site, a) if kind == "t" else whole(site, a) for a, kind in zip(args, kinds, strict=False)]
-        return eager(site, result, row_by_row(compute, with_site=True), cast)
+        return eager(site, result, row_by_row(checked, with_site=True), cast)
+
+    def checked(site: Site, *values: Any) -> Any:
+        """What `compute` gives. A pattern or a text that is refused is an error with its place in the query."""
+        try:
+            return compute(site, *values)
+        except RegexError as error:
+            raise site.fault("INVALID_REGEX", f"a pattern can't be used here: {error}", _HINT) from None
 
     return Function(least, len(kinds), plan)
 
 
 def _rlike(site: Site, text: str, pattern: str) -> bool:
-    return _compiled(site, pattern).find(text) is not None
+    return java_regex(pattern).find(text) is not None
+
+
+def _check_group(regex: JavaRegex, group: int) -> None:
+    if group in regex.unsure:
+        raise RegexError(f"group {group}, which stands inside a repetition, can't be read")
 
 
 def _regexp_extract(site: Site, text: str, pattern: str, group: int = 1) -> str:
-    regex = _compiled(site, pattern)
+    regex = java_regex(pattern)
     if not 0 <= group <= regex.groups:
         raise site.fault("INVALID_PARAMETER_VALUE", f"the pattern {pattern!r} has no group {group}")
+    _check_group(regex, group)
     found = regex.find(text)
     if found is None or found[group][0] < 0:
         return ""
@@ -162,7 +168,7 @@ def _regexp_extract(site: Site, text: str, pattern: str, group: int = 1) -> str:
 
 
 def _regexp_replace(site: Site, text: str, pattern: str, by: str) -> str:
-    regex = _compiled(site, pattern)
+    regex = java_regex(pattern)
     pieces: list[str] = []
     start = size = 0
     for found in regex.matches(text):
@@ -198,6 +204,7 @@ def _replacement(site: Site, by: str, regex: JavaRegex) -> tuple[str | int, ...]
         if not 0 <= number <= regex.groups:
             message = f"the replacement {by[:50]!r} names a group that the pattern doesn't have"
             raise site.fault("INVALID_PARAMETER_VALUE", message, r"\$ is a plain dollar sign")
+        _check_group(regex, number)
         parts.append(number)
     return tuple(part for part in (*parts, by[at:]) if part != "")
 
@@ -206,7 +213,7 @@ def _split(site: Site, text: str, pattern: str, limit: int = -1) -> list[str]:
     """As Java splits, trailing empty pieces kept: no empty first piece from a match of nothing at the start."""
     pieces: list[str] = []
     start = 0
-    for (begin, end), *_ in _compiled(site, pattern).matches(text):
+    for (begin, end), *_ in java_regex(pattern).matches(text):
         if limit > 0 and len(pieces) == limit - 1:
             break
         if end == 0 or (not pattern and begin == len(text)):  # an empty pattern parts characters, and nothing else

@@ -1,7 +1,7 @@
 """Text of a Java pattern -> tree. Characters and anchors stay text, in Python's spelling; nothing is matched here.
 
 A construct that a search of linear time can't have (lookaround, back-references, possessive quantifiers), or whose
-meaning differs in Python, is refused by its name.
+meaning differs in Python (a repetition of a group that can match nothing), is refused by its name.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ Regex = Char | Anchor | Sequence | Choice | Repeat | Group
 
 _BREAK = r"[\r\u0085\u2028\u2029]"
 _LINE_END = rf"(?=(?:\r\n|{_BREAK}|(?<!\r)\n)?\Z)"
-_ANCHORS = {"b": r"\b", "B": r"\B", "A": r"\A", "z": r"\Z", "Z": _LINE_END}
+_ANCHORS = {"b": r"\b", "B": r"(?!\b)", "A": r"\A", "z": r"\Z", "Z": _LINE_END}
 _MULTILINE = {
-    "^": r"(?:\A|(?<=[\n\u0085\u2028\u2029])(?!\Z)|(?<=\r)(?!\n|\Z))",
+    "^": r"(?:\A|(?<=[\n\u0085\u2028\u2029])|(?<=\r)(?!\n))(?!\Z)",
     "$": rf"(?:\Z|(?={_BREAK})|(?<!\r)(?=\n))",
 }
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
@@ -84,6 +84,10 @@ class Parsed:
     tree: Regex
     groups: int
     names: dict[str, int]
+    unsure: frozenset[int]
+    """Groups inside a repetition; one that is repeated itself isn't. Java may leave them with text of a failed way."""
+    word_edges: bool
+    """Whether \\b or \\B occurs."""
 
 
 def parse_regex(pattern: str) -> Parsed:
@@ -98,7 +102,7 @@ def parse_regex(pattern: str) -> Parsed:
         parser.fail("a ) closes nothing")
     if _size(tree) > MAX_SIZE:
         raise RegexError(f"the pattern is too large: more than {MAX_SIZE:,} steps with its repetitions written out")
-    return Parsed(tree, parser.groups, parser.names)
+    return Parsed(tree, parser.groups, parser.names, frozenset(parser.unsure), parser.word_edges)
 
 
 class _Parser:
@@ -108,6 +112,8 @@ class _Parser:
         self.depth = 0
         self.groups = 0
         self.names: dict[str, int] = {}
+        self.unsure: set[int] = set()
+        self.word_edges = False
         self.flags = frozenset[str]()
 
     def fail(self, message: str) -> NoReturn:
@@ -150,12 +156,14 @@ class _Parser:
                 self.at = len(self.pattern) if end < 0 else end + 2
                 parts += [self._char(re.escape(char)) for char in quoted]
                 continue
+            groups = self.groups
             atom = self._atom()
             if atom is not None:
-                parts.append(self._repeated(atom))
+                parts.append(self._repeated(atom, groups + 1))
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
-    def _repeated(self, atom: Regex) -> Regex:
+    def _repeated(self, atom: Regex, first_group: int) -> Regex:
+        """The atom with its quantifier. The groups in it are numbered from `first_group` on."""
         plain = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self.pattern[self.at : self.at + 1])
         if plain is not None:
             self.at += 1
@@ -166,6 +174,10 @@ class _Parser:
             return atom
         if self.accept("+"):
             self.fail("a possessive quantifier isn't supported")
+        if (high is None or high > 1) and _can_be_empty(atom):
+            self.fail("a repetition of a group that can match nothing isn't supported")
+        if plain != (0, 1):
+            self.unsure.update(range(first_group + isinstance(atom, Group), self.groups + 1))
         return Repeat(atom, low, high, greedy=not self.accept("?"))
 
     def _bounds(self) -> tuple[int, int | None]:
@@ -239,7 +251,7 @@ class _Parser:
             return None
         body = self._closed()
         self.flags = before
-        return body
+        return Sequence((body,)) if isinstance(body, Group) else body  # (?:(a))+ doesn't repeat group 1 itself
 
     # --- characters ---
 
@@ -249,6 +261,7 @@ class _Parser:
     def _escape(self) -> Regex:
         char = self.take()
         if char in _ANCHORS:
+            self.word_edges |= char in "bB"
             return Anchor(_ANCHORS[char])
         return self._char(self._escaped(char))
 
@@ -298,6 +311,22 @@ class _Parser:
         if any(re.fullmatch(r"\\[dDwWsS]", end) for end in (low, high)) or ends[0] > ends[1]:
             self.fail("a range in a class goes from a lower to a higher character")
         return f"{low}-{high}"
+
+
+def _can_be_empty(tree: Regex) -> bool:
+    match tree:
+        case Char():
+            return False
+        case Anchor():
+            return True
+        case Sequence(parts):
+            return all(_can_be_empty(part) for part in parts)
+        case Choice(options):
+            return any(_can_be_empty(option) for option in options)
+        case Group(body):
+            return _can_be_empty(body)
+        case Repeat(body, low):
+            return low == 0 or _can_be_empty(body)
 
 
 def _size(tree: Regex) -> int:
