@@ -197,7 +197,7 @@ def test_explain_says_that_a_bounded_query_does_not_share_with_an_unbounded_one(
     table = some_events(50)
     mixed = ost.explain(ost.Workload(texts, latency_bound={"q1": "5 ms"}), table).text
     told = [line.strip() for line in mixed.splitlines()]
-    assert "shared matcher: q1, q2" in told
+    assert any(line.startswith("shared matcher") and "q1, q2" in line for line in told)
     at = told.index("8 states in place of 8; 0 serve more than one pattern")
     assert told[at + 1 : at + 3] == [
         "one matcher runs them all; a query with a bound shares no state with one that has none",
