@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,14 +30,14 @@ def events(count: int) -> pa.Table:
     return pa.table({"ts": times, "kind": np.random.default_rng(7).choice(list("ABCD"), count)})
 
 
-def report(periods: int, queries: int = 1, *, is_estimated: bool = True, dropped: int = 3) -> Report:
-    lost, recall = (5.0, 0.9) if is_estimated else (None, None)
+def report(periods: int, queries: int = 1, *, is_known: bool = False, dropped: int = 3) -> Report:
+    lost, recall = (0.0, 1.0) if is_known else (None, None)
     patterns = [
         PatternReport(f"q{i}", 10 * periods, 50, dropped, lost, recall, None, None, None, None, None, 1.0, 0.0)
         for i in range(1, queries + 1)
     ]
-    of_each = [Period(10 * at, 10, (dropped,) * queries, (1.4,) * queries, (5,) * queries) for at in range(periods)]
-    return Report(tuple(patterns), tuple(of_each), is_estimated=is_estimated)
+    of_each = [Period(10 * at, 10, (dropped,) * queries, (5,) * queries) for at in range(periods)]
+    return Report(tuple(patterns), tuple(of_each))
 
 
 def told(*reports: Report) -> list[str]:
@@ -51,9 +52,9 @@ def told(*reports: Report) -> list[str]:
 def test_period_by_period() -> None:
     assert told(report(3, queries=2))[3:] == [
         "period by period, about a window of events each:",
-        "  events 0 to 9    q1 5 found, about 1 given up, 3 dropped; q2 5 found, about 1 given up, 3 dropped",
-        "  events 10 to 19  q1 5 found, about 1 given up, 3 dropped; q2 5 found, about 1 given up, 3 dropped",
-        "  events 20 to 29  q1 5 found, about 1 given up, 3 dropped; q2 5 found, about 1 given up, 3 dropped",
+        "  events 0 to 9    q1 5 found, unknown given up, 3 dropped; q2 5 found, unknown given up, 3 dropped",
+        "  events 10 to 19  q1 5 found, unknown given up, 3 dropped; q2 5 found, unknown given up, 3 dropped",
+        "  events 20 to 29  q1 5 found, unknown given up, 3 dropped; q2 5 found, unknown given up, 3 dropped",
     ]
 
 
@@ -61,17 +62,23 @@ def test_many_periods_and_many_queries_are_put_together() -> None:
     lines = told(report(100, queries=20))
     assert lines[21] == "period by period, about a window of events each, some put together:"
     assert len(lines[22:]) <= MOST_PERIODS
-    assert lines[22] == "  events 0 to 159    20 queries together 1,600 found, about 448 given up, 960 dropped"
+    assert lines[22] == "  events 0 to 159    20 queries together 1,600 found, unknown given up, 960 dropped"
 
 
-def test_of_input_that_was_left_out_nothing_is_estimated() -> None:
-    assert (
-        told(report(1, is_estimated=False, dropped=0))[-1] == "  events 0 to 9  q1 5 found, unknown given up, 0 dropped"
-    )
+def test_of_input_that_was_left_out_losses_are_unknown() -> None:
+    assert told(report(1, dropped=0))[-1] == "  events 0 to 9  q1 5 found, unknown given up, 0 dropped"
 
 
 def test_where_nothing_was_dropped_nothing_is_said_of_periods() -> None:
-    assert len(told(report(3, dropped=0))) == 2
+    assert len(told(report(3, is_known=True, dropped=0))) == 2
+
+
+def test_beside_an_unknown_loss_a_query_that_gave_up_nothing_says_so() -> None:
+    both = report(1, queries=2)
+    free = replace(both.patterns[0], dropped=0, lost_estimate=0.0, recall_estimate=1.0)
+    mixed = replace(both, patterns=(free, both.patterns[1]), periods=(replace(both.periods[0], dropped=(0, 3)),))
+    line = "  events 0 to 9  q1 5 found, none given up, 0 dropped; q2 5 found, unknown given up, 3 dropped"
+    assert told(mixed)[-1] == line
 
 
 def test_every_engine_has_its_say() -> None:

@@ -1,4 +1,4 @@
-"""A reported recall lies within a tolerance of the true one, for every kind of bound; otherwise it is unknown.
+"""A reported recall is the true one, for every kind of bound; otherwise it is unknown.
 
 The true recall comes from a run without a bound. A virtual clock makes all runs the same on every machine.
 """
@@ -19,12 +19,12 @@ from tests.laws.test_bounded_clauses import CROWDED, crowd
 
 import ostinato as ost
 from ostinato.runtimes.bounded_options import Shedding
-from ostinato.techniques.bounded_latency.report import FEWEST_MATCHES, TOLERANCE
 
 CLOCK = ost.VirtualClock()
 KINDS = ("latency_bound", "latency ratio", "memory_bound", "batch_budget", "selection_ratio")
 OTHERS = tuple(policy for policy in get_args(Shedding) if policy != "sharp")
-EVENTS = 5_000
+EVENTS = 6_000
+"""Queries use four in five of them: more than a latency ratio is measured on."""
 
 
 def query(pattern: str, condition: str, seconds: int) -> str:
@@ -41,6 +41,8 @@ QUERIES = {
         query("A a, B b, C c, D d, E e, A f", "a.x < b.x AND b.x + c.x < d.x AND e.x < f.x", 120),
         query("A a, B b, C c, D d, B e, C f", "a.x < b.x AND b.x + c.x < d.x AND e.x > f.x", 120),
     ),
+    "equality": (query("A a, B b, C c", "a.x = c.x", 200), query("A a, D d", "a.x < d.x", 300)),
+    "rare": (query("A a, B b, C c", "a.x + b.x < 8", 200), query("A a, B b, D d", "a.x + b.x + d.x < 15", 200)),
     "clauses": CROWDED,
 }
 
@@ -104,40 +106,40 @@ def check(name: str, seed: int, kind: str, share: float, shedding: Shedding = "s
     rows = bounded.report.table().to_pylist()
     for row in rows:
         every, told = at.matches[row["query"]], row["recall_estimate"]
-        assert every > FEWEST_MATCHES
-        assert (told is None) == (row["lost_estimate"] is None)
-        true = bounded[row["query"]].num_rows / every
+        assert every > 0
+        lost = every - bounded[row["query"]].num_rows
         if told is not None:
-            assert abs(told - true) <= TOLERANCE, f"{name}, seed {seed}, {kind} {share}: told {told}, true {true}"
-        if row["dropped"] == 0 and told is not None:
-            assert told == true == 1.0
+            assert (told, row["lost_estimate"]) == (1 - lost / every, lost), f"{name}, seed {seed}, {kind} {share}"
+        if shedding == "sharp":
+            assert (told is None) == (row["lost_estimate"] is None) == (row["dropped"] > 0)
     return [row["recall_estimate"] for row in rows]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_reported_recall_is_near_the_true_one(name: str, kind: str) -> None:
-    for share in (0.1, 0.5):
-        check(name, 1, kind, share)
+def test_a_reported_recall_is_the_true_one(name: str, kind: str) -> None:
+    check(name, 1, kind, 0.5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_for_short_patterns_recall_is_known(kind: str) -> None:
-    assert None not in check("short", 2, kind, 0.5)
+def test_recall_is_known_where_nothing_is_dropped_and_unknown_elsewhere(kind: str) -> None:
+    assert None in check("short", 2, kind, 0.3)
+    if kind != "latency ratio":  # that is one of the average, which some events exceed
+        assert set(check("short", 2, kind, 1.0 if kind == "selection_ratio" else 100.0)) == {1.0}
 
 
 @pytest.mark.parametrize("shedding", OTHERS)
-def test_other_policies_report_unknown(shedding: Shedding) -> None:
+def test_a_recall_that_other_policies_report_is_the_true_one(shedding: Shedding) -> None:
     for kind in KINDS:
-        assert set(check("short", 1, kind, 0.3, shedding)) <= {None, 1.0}
+        check("short", 1, kind, 0.3, shedding)
 
 
-@settings(max_examples=examples(6))
+@settings(max_examples=examples(4))
 @given(
     st.sampled_from(list(QUERIES)),
     st.integers(2, 10**6),
     st.sampled_from(KINDS),
-    st.sampled_from((0.03, 0.2, 0.35, 0.7, 0.9)),
+    st.sampled_from((0.03, 0.1, 0.35, 0.7, 0.9)),
 )
-def test_a_reported_recall_is_near_the_true_one_for_other_seeds(name: str, seed: int, kind: str, share: float) -> None:
+def test_a_reported_recall_is_the_true_one_for_other_seeds(name: str, seed: int, kind: str, share: float) -> None:
     check(name, seed, kind, share)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ostinato.runtimes.bounded_report import REPORT_TYPE, report_values
 from ostinato.sharing.bounds import read_bounds
 from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report
 
 QUIET = PatternReport("q1", 20, 5, 0, 0.0, 1.0, None, None, None, None, None, 1.0, 0.0)
-BUSY = PatternReport("q2", 20, 7, 3, 1.0, 0.875, 150.0, None, 100.0, 110.0, 120.0, 0.5, 0.1)
-PERIODS = (Period(0, 12, (0, 2), (0.0, 1.0), (3, 3)), Period(12, 8, (0, 1), (0.0, 0.0), (2, 4)))
+BUSY = PatternReport("q2", 20, 7, 3, None, None, 150.0, None, 100.0, 110.0, 120.0, 0.5, 0.1)
+PERIODS = (Period(0, 12, (0, 2), (3, 3)), Period(12, 8, (0, 1), (2, 4)))
 
 
 def test_a_row_for_each_query_with_its_periods() -> None:
@@ -21,8 +19,8 @@ def test_a_row_for_each_query_with_its_periods() -> None:
     first, second = values.to_pylist()
     assert (first["query"], second["query"], second["dropped"]) == ("q1", "q2", 3)
     assert second["periods"] == [
-        {"first_event": 0, "events": 12, "matches": 3, "dropped": 2, "lost_estimate": 1.0, "recall_estimate": 0.75},
-        {"first_event": 12, "events": 8, "matches": 4, "dropped": 1, "lost_estimate": 0.0, "recall_estimate": 1.0},
+        {"first_event": 0, "events": 12, "matches": 3, "dropped": 2, "lost_estimate": None, "recall_estimate": None},
+        {"first_event": 12, "events": 8, "matches": 4, "dropped": 1, "lost_estimate": None, "recall_estimate": None},
     ]
     assert [period["matches"] for period in first["periods"]] == [3, 2]
     for row in (first, second):
@@ -31,11 +29,10 @@ def test_a_row_for_each_query_with_its_periods() -> None:
 
 
 def test_of_a_query_whose_recall_is_unknown_periods_have_no_estimate() -> None:
-    unknown = replace(BUSY, lost_estimate=None, recall_estimate=None)
-    (first, row) = report_values(Report((QUIET, unknown), PERIODS)).to_pylist()
+    (first, row) = report_values(Report((QUIET, BUSY), PERIODS)).to_pylist()
     assert (row["lost_estimate"], row["recall_estimate"]) == (None, None)
     assert {(period["lost_estimate"], period["recall_estimate"]) for period in row["periods"]} == {(None, None)}
-    assert {period["recall_estimate"] for period in first["periods"]} == {1.0}
+    assert {(period["lost_estimate"], period["recall_estimate"]) for period in first["periods"]} == {(0.0, 1.0)}
     assert [period["dropped"] for period in row["periods"]] == [2, 1]
 
 

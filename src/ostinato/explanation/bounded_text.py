@@ -31,7 +31,8 @@ def plan_part(plan: MergedPlan, variables: Variables) -> list[str]:
     ]
     if any(plan.bounded) and not all(plan.bounded):
         bounded = [name for name, is_bounded in zip(plan.names, plan.bounded, strict=True) if is_bounded]
-        lines.append(f"a query with a bound shares nothing with one that has none; a bound: {', '.join(bounded)}")
+        lines.append("one matcher runs them all; a query with a bound shares no state with one that has none")
+        lines.append(f"queries with a bound: {', '.join(bounded)}")
     if len(plan.names) <= MOST_BITS:
         lines.append(f"bits, from the right: {', '.join(plan.names)}")
     rows = [(told.patterns(node.patterns), told.state(number)) for number, node in enumerate(plan.nodes)][1:]

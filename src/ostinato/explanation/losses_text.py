@@ -44,8 +44,8 @@ def _report_lines(report: Report) -> list[str]:
 
 
 def _by_period(report: Report) -> list[str]:
-    """What was given up when; of a run that dropped nothing there is nothing to say."""
-    if not report.periods or (report.is_estimated and not any(row.dropped for row in report.patterns)):
+    """What was given up when; of a run that gave up nothing there is nothing to say."""
+    if not report.periods or all(row.recall_estimate is not None for row in report.patterns):
         return []
     periods = at_most(report.periods, MOST_PERIODS)
     spans = [f"events {each.first_event:,} to {each.first_event + each.events - 1:,}" for each in periods]
@@ -60,13 +60,13 @@ def _by_period(report: Report) -> list[str]:
 def _of_period(report: Report, period: Period) -> list[str]:
     names = [row.query for row in report.patterns]
     is_known = [row.recall_estimate is not None for row in report.patterns]
-    columns = list(zip(names, period.matches, period.dropped, period.lost_estimate, is_known, strict=True))
+    columns = list(zip(names, period.matches, period.dropped, is_known, strict=True))
     if len(columns) > MOST_QUERIES:
         total = f"{len(names)} queries together"
-        columns = [(total, sum(period.matches), sum(period.dropped), sum(period.lost_estimate), all(is_known))]
+        columns = [(total, sum(period.matches), sum(period.dropped), all(is_known))]
     return [
-        f"{name} {found:,} found, {f'about {lost:,.0f}' if known else 'unknown'} given up, {dropped:,} dropped"
-        for name, found, dropped, lost, known in columns
+        f"{name} {found:,} found, {'none' if known else 'unknown'} given up, {dropped:,} dropped"
+        for name, found, dropped, known in columns
     ]
 
 

@@ -142,7 +142,7 @@ def test_state_goes_to_bytes_and_back() -> None:
 def test_many_periods_are_put_together() -> None:
     periods: tuple[Period, ...] = ()
     for at in range(3 * MOST_PERIODS):
-        periods = with_period(periods, Period(at, 1, (1,), (0.5,), (2,)))
+        periods = with_period(periods, Period(at, 1, (1,), (2,)))
     assert len(periods) <= MOST_PERIODS
     assert sum(period.events for period in periods) == sum(period.dropped[0] for period in periods) == 3 * MOST_PERIODS
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.sharing.bounds import Bounds, read_bounds
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, at_most, sure_recall
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, at_most
 
 ROW = PatternReport(
     query="q",
     events=1_000,
     matches=90,
     dropped=7,
-    lost_estimate=10.0,
-    recall_estimate=0.9,
+    lost_estimate=None,
+    recall_estimate=None,
     bound_ns=150.0,
     calibrated_events=None,
     latency_p50_ns=100.0,
@@ -35,25 +35,22 @@ def bounds(**asked: object) -> Bounds:
 def test_a_line_for_each_pattern() -> None:
     assert lines(ROW) == [
         "shedding: sharp",
-        "q: 90 matches, about 10 given up (recall about 90.0%), 7 partial matches dropped; bound 150 ns an event, "
+        "q: 90 matches, an unknown number given up (recall unknown: partial matches were dropped, and the matches they "
+        "would have made aren't known), 7 partial matches dropped; bound 150 ns an event, "
         "kept for 75.0% of the events; latency 100 ns median, 130 ns at 99 %; "
         "deciding took 4.0% of the time of matching",
     ]
 
 
-def test_an_unknown_recall_is_said_to_be_unknown_and_why() -> None:
-    row = replace(ROW, lost_estimate=None, recall_estimate=None)
-    assert "90 matches, an unknown number given up (recall unknown: the estimate is too uncertain), 7" in lines(row)[1]
-    other = str(Report((row,), policy="random_input", is_estimated=False))
-    assert "recall unknown: random_input doesn't estimate losses" in other
+def test_where_nothing_was_dropped_recall_is_known() -> None:
+    row = replace(ROW, dropped=0, lost_estimate=0.0, recall_estimate=1.0)
+    assert "q: 90 matches, none given up (recall 100%), 0 partial matches dropped; " in lines(row)[1]
 
 
-def test_recall_is_known_where_the_doubt_in_losses_matters_little() -> None:
-    assert sure_recall(900, 100, steps=2) == sure_recall(900, 100, steps=4) == 0.9
-    assert sure_recall(500, 500, steps=2) == 0.5
-    assert sure_recall(500, 500, steps=6) is None
-    assert sure_recall(20, 980, steps=6) == 0.02
-    assert sure_recall(0, 1, steps=2) is None  # too few to tell
+def test_of_events_that_were_left_out_it_is_said_that_recall_is_unknown() -> None:
+    told = str(Report((replace(ROW, dropped=0),), policy="random_input", sheds_input=True))
+    why = "random_input leaves out events, and the matches they would have made aren't known"
+    assert f"90 matches, an unknown number given up (recall unknown: {why}), 0 partial" in told
 
 
 def test_deciding_may_take_longer_than_matching() -> None:
@@ -112,7 +109,7 @@ def test_the_table_has_what_the_engine_kept_to_in_every_row() -> None:
 
 
 def test_periods_are_put_together_until_there_are_few_enough() -> None:
-    periods = tuple(Period(10 * at, 10, (1,), (0.5,), (2,)) for at in range(11))
+    periods = tuple(Period(10 * at, 10, (1,), (2,)) for at in range(11))
     few = at_most(periods, 4)
     assert [(one.first_event, one.events, one.dropped, one.matches) for one in few] == [
         (0, 40, (4,), (8,)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from tests.techniques.bounded_latency.bounded_runs import Stream
 
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape, shape_of
 from ostinato.techniques.bounded_latency.sketch import Sketch
-from ostinato.techniques.bounded_latency.worth import CostModel, estimate, matches_to_come
+from ostinato.techniques.bounded_latency.worth import CostModel, estimate
 
 AGES, CLASSES = 3, 2
 PATTERNS = {
@@ -74,23 +73,3 @@ def test_what_is_not_kept_is_worth_no_more_than_a_match() -> None:
     assert not found.cost.any()
     goes_on = [node for node in range(1, shape.nodes) if shape.children[node]]
     assert not any(found.worth[found.worth_at[node] : found.worth_at[node + 1]].any() for node in goes_on)
-
-
-def test_matches_to_come_are_what_everything_kept_is_worth() -> None:
-    shape = _shape(PATTERNS["a common start"])
-    sketch = _sketch(shape, seed=5)
-    everything = estimate(sketch, CostModel(np.ones(2)), np.zeros((shape.nodes, shape.patterns)))
-    np.testing.assert_allclose(matches_to_come(sketch, 1).worth, everything.worth)
-
-
-def test_late_partial_matches_that_need_many_events_are_not_overvalued() -> None:
-    """With one visit and one child an age, the last age leaves room for 1 in 7! choices of six events, on average."""
-    shape = _shape(("A a, B b, C c, D d, E e, F f, G g",))
-    sketch = Sketch(shape, np.arange(shape.nodes + 1), AGES, rows=1000.0)
-    for name in ("chain_visits", "cells", "ended", "made"):
-        setattr(sketch, name, np.full_like(getattr(sketch, name), 1e9))
-    first = int(np.flatnonzero(shape.first)[0])
-    for parts, least, most in ((1, 50, 100), (4, 1, 2.5), (8, 1, 1.5)):
-        found = matches_to_come(sketch, parts)
-        last = found.worth[found.worth_at[first] :][(AGES - 1) * parts : AGES * parts].mean()
-        assert least <= last * math.factorial(7) <= most, parts

@@ -81,13 +81,12 @@ class BoundedCall:
             self.keeper.accounts.closed(self.run.ledger)
 
     def _take_stock(self) -> None:
-        """At the end of the stream: what the last chunk began, and what was dropped since it was last priced."""
+        """At the end of the stream: what the last chunk began."""
         assert self.keeper.accounts is not None
         if self.keeper.chunk.rows:
             self.keeper.close_chunk()
         if self.keeper.accounts.rows:
             self._learn()
-            self.tally.lost = self.tally.lost + self.keeper.price_losses()
 
     def _take(self, until: int) -> None:
         keeper, ledger = self.keeper, self.run.ledger
@@ -223,8 +222,8 @@ class BoundedCall:
         keeper = self.keeper
         assert keeper.accounts is not None
         rows, counted = keeper.accounts.rows, keeper.accounts.counted(self.run.ledger)
-        lost = keeper.learn(self.run)
-        self.tally.add(counted, lost, rows)
+        keeper.learn(self.run)
+        self.tally.add(counted, rows)
         self.tally.period_end = keeper.rows_seen
         if self.tally.period_rows >= keeper.window_rows:
             self.tally.close_period()
@@ -234,13 +233,13 @@ class BoundedCall:
         if self.tally.period_rows:
             self.tally.close_period()
         events = self.end - self.events.first_new
-        rows = pattern_reports(self.keeper, self.tally, events, matches, self.run.matches_once())
+        rows = pattern_reports(self.keeper, self.tally, events, matches)
         bounds = self.keeper.bounds
         return Report(
             rows,
             self.tally.periods,
             self.keeper.policy.name,
-            self.keeper.policy.estimates,
+            self.keeper.policy.input_part > 0,
             bounds=bounds,
             memory_bytes=None if bounds.memory_bytes is None else int(self.most_memory),
             spent_ns=self.tally.matching_ns + self.tally.deciding_ns,

@@ -24,7 +24,6 @@ from ostinato.techniques.bounded_latency.chunks import BoundedCall
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.keeper_state import keeper_from_bytes, keeper_to_bytes
 from ostinato.techniques.bounded_latency.ledger import AGES
-from ostinato.techniques.bounded_latency.losses import lost_matches, nothing_given_up
 from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
 from ostinato.techniques.bounded_latency.matcher_state import MatcherState
 from ostinato.techniques.bounded_latency.materialise import PatternMatches
@@ -132,9 +131,6 @@ def _compile_deciding(keeper: Keeper) -> None:
     model = CostModel(np.ones(patterns), prices=keeper.tariff.prices())
     found = estimate(sketch, model, np.zeros((keeper.shape.nodes, patterns)))
     select(sketch, found, [], 0.0, keeper.cut)
-    given_up = nothing_given_up(keeper.kept.shape, patterns)
-    given_up.dropped[:] = 1.0
-    lost_matches(sketch, given_up)
 
 
 def _sum_of(plan: MergedPlan) -> int:

@@ -28,7 +28,6 @@ from ostinato.techniques.bounded_latency.input_shedding import InputShedding, as
 from ostinato.techniques.bounded_latency.latency import Calibration, LatencyMeter
 from ostinato.techniques.bounded_latency.ledger import AGES, Buckets, Orders
 from ostinato.techniques.bounded_latency.limits import Control, Measured, aim, costs, measured, new_control, new_limits
-from ostinato.techniques.bounded_latency.losses import GivenUp, lost_matches, nothing_given_up
 from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
 from ostinato.techniques.bounded_latency.plan_shape import PlanShape
 from ostinato.techniques.bounded_latency.policies import Policy
@@ -77,7 +76,6 @@ class Keeper:
     orders: Orders | None = None
     found: Estimates | None = None
     """What the sketch last gave; None where it has learnt since."""
-    given_up: GivenUp = field(init=False)
     dropped_at: Reals = field(init=False)
     """[pattern] the row at which a drop was last noticed; minus infinity: never."""
     chosen_at: int = 0
@@ -85,7 +83,7 @@ class Keeper:
     regrouped_at: int = 0
     """The row at which classes last changed: what is known of them is new since then."""
     looked_at: int = 0
-    """The row at which classes were last looked at, and what was dropped was priced."""
+    """The row at which classes were last looked at."""
     window_rows: float = WINDOW_GUESS
     rows_seen: int = 0
     calibration: Calibration = field(init=False)
@@ -124,7 +122,6 @@ class Keeper:
         """The classes are those of `learning`, and nothing is known of them."""
         self.sketch = Sketch(self.shape, self.buckets.class_at, self.ages)
         self._keep_all()
-        self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
 
     def _keep_all(self) -> None:
         self.cut = np.full(self.shape.patterns, KEEP_ALL)
@@ -194,14 +191,12 @@ class Keeper:
             if found is not None:
                 self.meter.bound_ns = np.where(unknown, found, self.meter.bound_ns)
 
-    def learn(self, run: MatcherRun) -> Reals:
+    def learn(self, run: MatcherRun) -> None:
         """What the ledger grew by goes into the sketch. Every few windows, new buckets are given to the matcher where
-        values were seen for the first time, or have moved; and what was dropped is priced: the matches lost since it
-        last was, by pattern."""
+        values were seen for the first time, or have moved."""
         assert self.accounts is not None
         ledger, rows = run.ledger, self.accounts.rows
         counted = self.accounts.counted(ledger)
-        self.given_up.add(counted, self.whole)
         self.dropped_at[counted.dropped.any(axis=0)] = self.rows_seen
         rates, chains = self._fade(rows, RATES_FADE), max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
         self.sketch.observe(counted, rows, self.kept, self.whole, rates, chains)
@@ -209,23 +204,16 @@ class Keeper:
         self.window_rows = next_window(self.window_rows, self.sketch.window_rows(counted.live), rows, is_guess)
         self.accounts.looked(ledger)
         self.found = None
-        if self.rows_seen - self.looked_at < LOOK_AFTER * self.window_rows:
-            return np.zeros(self.shape.patterns)
-        self.looked_at = self.rows_seen
-        lost = self.price_losses()
-        self._learn_classes(run)
-        return lost
+        if self.rows_seen - self.looked_at >= LOOK_AFTER * self.window_rows:
+            self.looked_at = self.rows_seen
+            self._learn_classes(run)
 
-    def nothing_lost(self, pattern: int, rows: int) -> bool:
-        """At the end of a call: whether no match can be missing among those of the last `rows` events."""
+    def nothing_lost(self, pattern: int) -> bool:
+        """At the end of a call: whether no match can be missing, in this call and all before it."""
         assert self.accounts is not None
-        before = self.rows_seen - rows - self.window_rows
-        return bool(self.dropped_at[pattern] < before and not self.accounts.carried.dropped[:, pattern].any())
-
-    def price_losses(self) -> Reals:
-        lost = lost_matches(self.sketch, self.given_up)
-        self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
-        return lost
+        if self.policy.input_part and self.bounds.bounded[pattern]:
+            return False
+        return bool(np.isneginf(self.dropped_at[pattern]) and not self.accounts.carried.dropped[:, pattern].any())
 
     def _fade(self, rows: int, windows: float) -> float:
         return float(0.5 ** (rows / (windows * self.window_rows)))
@@ -244,7 +232,6 @@ class Keeper:
             self.accounts = new_accounts(run.ledger)
             self.found, self.regrouped_at = None, self.rows_seen
             self._keep_all()
-            self.given_up = nothing_given_up(self.kept.shape, self.shape.patterns)
 
     def choose(self, batch_ns: float) -> None:
         """`batch_ns`: what an event may take for the batch to be done in time, infinite where that isn't bounded."""

@@ -159,11 +159,6 @@ class MatcherRun:
         """What a partial match takes."""
         return sum(array.nbytes // len(array) for array in self.store if len(array) == self.store.room)
 
-    def matches_once(self) -> NDArray[np.int64]:
-        """[pattern] matches so far, however many windows hold each."""
-        whose = self.found.pattern[: self.found.counts[MATCHES]]
-        return np.bincount(whose, minlength=len(self.matcher.plan.names))
-
     def keep_best(self, most: int, rank: NDArray[np.int64]) -> None:
         """Drops those of the lowest rank ([slot]) until `most` live; of equals those with the highest tags."""
         store, row = self.store, int(self.progress[at.NEXT_ROW]) - 1

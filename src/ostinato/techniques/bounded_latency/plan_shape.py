@@ -9,12 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.sharing.drafts import reachable
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan
 
-HARD_STEPS = 2
-"""Estimates are worse for loops, which are followed for two rounds only, for segments, which are worth the average of
-what they are joined to (`worth.py`), and for absences, which end partial matches before their window does."""
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
@@ -42,9 +38,6 @@ class PlanShape:
     has_loops: bool
     first: Bools
     """[node] made out of one event."""
-    estimated_steps: Ints
-    """[pattern] steps from the first event of a match to its last; `HARD_STEPS` more with a loop, a segment or an
-    absence among them."""
 
     @property
     def nodes(self) -> int:
@@ -90,21 +83,7 @@ def shape_of(plan: MergedPlan) -> PlanShape:
         order,
         _has_loops(order, children),
         first,
-        _estimated_steps(plan, children, joined),
     )
-
-
-def _estimated_steps(plan: MergedPlan, children: list[list[int]], joined: list[list[int]]) -> Ints:
-    following = dict(enumerate(children))
-    hard = {node for node in following if joined[node] or node in reachable(children[node], following)}
-    hard |= {step.target for step in plan.steps if step.absent}
-    steps = [0] * len(plan.names)
-    for end in plan.ends:
-        steps[end.pattern] = max(steps[end.pattern], plan.nodes[end.node].length - 1)
-    for pattern in range(len(steps)):
-        if any(plan.nodes[node].patterns >> pattern & 1 for node in hard):
-            steps[pattern] += HARD_STEPS
-    return np.array(steps, np.int64)
 
 
 def _bits(mask: int, count: int) -> list[bool]:

@@ -35,8 +35,6 @@ class Policy:
     """Events of the least use go first; otherwise at random."""
     queued: bool = False
     """The reduction follows the length of the queue of waiting events instead of the latency."""
-    estimates: bool = False
-    """Whether the report estimates what was lost. The estimates of other policies were up to 0.6 off."""
 
     @property
     def sheds_state(self) -> bool:
@@ -46,7 +44,7 @@ class Policy:
 POLICIES = {
     policy.name: policy
     for policy in (
-        Policy("sharp", estimates=True),
+        Policy("sharp"),
         Policy("random_state", chooses=False),
         Policy("random_input", input_part=1.0),
         Policy("selectivity", by_class=False, by_age=False, per_cost=False),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.ledger import Ledger
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, sure_recall, with_period
+from ostinato.techniques.bounded_latency.report import PatternReport, Period, with_period
 
 Reals = NDArray[np.float64]
 
@@ -19,65 +19,46 @@ class Tally:
     """[pattern] counts; those of a period since it began."""
 
     dropped: Reals
-    lost: Reals
     found: Reals
-    """Complete matches, each once, however many windows hold it: what is lost is estimated in the same measure."""
+    """Complete matches, each once, however many windows hold it."""
     periods: tuple[Period, ...] = ()
-    rows: int = 0
-    """Rows of which losses were counted."""
     period_rows: int = 0
     period_end: int = 0
     """The row of the stream up to which the period is counted."""
-    before: tuple[Reals, Reals, Reals] = field(init=False)
-    """Dropped, lost and found when the period began."""
+    before: tuple[Reals, Reals] = field(init=False)
+    """Dropped and found when the period began."""
     matching_ns: int = 0
     deciding_ns: int = 0
 
     def __post_init__(self) -> None:
-        self.before = (self.dropped, self.lost, self.found)
+        self.before = (self.dropped, self.found)
 
-    def add(self, counted: Ledger, lost: Reals, rows: int) -> None:
+    def add(self, counted: Ledger, rows: int) -> None:
         self.dropped = self.dropped + counted.dropped.sum(axis=0)
         self.found = self.found + counted.completed.sum(axis=0)
-        self.lost = self.lost + lost
-        self.rows += rows
         self.period_rows += rows
 
-    def recall(self, keeper: Keeper, pattern: int) -> float | None:
-        """Of the pattern in this call; None: unknown."""
-        if not keeper.bounds.bounded[pattern]:
-            return 1.0
-        if not keeper.policy.input_part and keeper.nothing_lost(pattern, self.rows):
-            return 1.0
-        if not keeper.policy.estimates or self.rows < keeper.window_rows:
-            return None
-        steps = int(keeper.shape.estimated_steps[pattern])
-        return sure_recall(float(self.found[pattern]), float(self.lost[pattern]), steps)
-
     def close_period(self) -> None:
-        now = (self.dropped, self.lost, self.found)
-        dropped, lost, found = (one - before for one, before in zip(now, self.before, strict=True))
+        now = (self.dropped, self.found)
+        dropped, found = (one - before for one, before in zip(now, self.before, strict=True))
         begins = self.period_end - self.period_rows
-        counts = tuple(dropped.astype(int).tolist()), tuple(lost.tolist()), tuple(found.astype(int).tolist())
+        counts = tuple(dropped.astype(int).tolist()), tuple(found.astype(int).tolist())
         self.periods = with_period(self.periods, Period(begins, self.period_rows, *counts))
         self.period_rows, self.before = 0, now
 
 
 def new_tally(patterns: int) -> Tally:
-    return Tally(np.zeros(patterns), np.zeros(patterns), np.zeros(patterns))
+    return Tally(np.zeros(patterns), np.zeros(patterns))
 
 
-def pattern_reports(
-    keeper: Keeper, tally: Tally, events: int, matches: tuple[int, ...], once: NDArray[np.int64]
-) -> tuple[PatternReport, ...]:
-    """`matches` of this call by pattern, each once for every window that holds it; `once`: whatever windows hold it."""
+def pattern_reports(keeper: Keeper, tally: Tally, events: int, matches: tuple[int, ...]) -> tuple[PatternReport, ...]:
+    """`matches` of this call by pattern, each once for every window that holds it."""
     meter = keeper.meter
     quantiles = [meter.quantile_ns(share) for share in (0.5, 0.95, 0.99)]
     rows = []
     for at, count in enumerate(matches):
         bound, asked = float(meter.bound_ns[at]), keeper.bounds.latency[at]
-        recall = tally.recall(keeper, at)
-        lost = None if recall is None else float(tally.lost[at])
+        is_exact = keeper.nothing_lost(at)
         p50, p95, p99 = (float(of[at]) for of in quantiles) if meter.events else (None, None, None)
         rows.append(
             PatternReport(
@@ -85,8 +66,8 @@ def pattern_reports(
                 events=events,
                 matches=count,
                 dropped=int(tally.dropped[at]),
-                lost_estimate=None if lost is None else lost * (count / int(once[at]) if once[at] else 1.0),
-                recall_estimate=recall,
+                lost_estimate=0.0 if is_exact else None,
+                recall_estimate=1.0 if is_exact else None,
                 bound_ns=bound if np.isfinite(bound) else None,
                 calibrated_events=keeper.calibration.events if asked is not None and asked.ratio else None,
                 latency_p50_ns=p50,

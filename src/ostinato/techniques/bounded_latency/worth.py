@@ -64,22 +64,11 @@ def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
         model.by_class,
         model.by_age,
     )
-    links, found = sketch.links, _room(sketch, sketch.ages)
+    links, found = sketch.links, _room(sketch)
     work_out(links, _known(sketch), asked, found)
     per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
     work = per_event * held[:, None]
     return Estimates(found.quality, found.worth, found.worth_at, found.cost, work, per_event)
-
-
-def matches_to_come(sketch: Sketch, parts: int) -> Found:
-    """What a partial match will yield while nothing is dropped, with each age cut into `parts`: `worth` and `worth_at`
-    of the result are those of ages so many times as fine."""
-    patterns = sketch.shape.patterns
-    found = _room(sketch, sketch.ages * parts)
-    known = _known(sketch)._replace(pace=sketch.pace / parts)
-    free, no_cost = np.zeros((sketch.shape.nodes, patterns)), np.zeros(len(sketch.node_of))
-    work_out(sketch.links, known, Asked(np.ones(patterns), free, no_cost, True, True, True), found)
-    return found
 
 
 def _known(sketch: Sketch) -> Known:
@@ -96,7 +85,8 @@ def _known(sketch: Sketch) -> Known:
     )
 
 
-def _room(sketch: Sketch, ages: int) -> Found:
+def _room(sketch: Sketch) -> Found:
+    ages = sketch.ages
     sizes, patterns = np.diff(sketch.class_at), np.diff(sketch.links.column_at)
     most_classes, most_patterns = int(sizes.max(initial=0)), int(patterns.max(initial=0))
     slots = (int(sketch.class_at[-1]), ages)
