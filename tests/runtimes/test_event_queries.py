@@ -290,8 +290,9 @@ def test_names_of_queries() -> None:
     assert workload.names == ("q1", "q2")
     result = workload.run(PAPER)
     assert result["q2"].to_pylist() == [{"count(*)": Decimal(5)}]
-    with pytest.raises(QueryError, match="UNKNOWN_QUERY"):
-        result["q3"]
+    for name in ("q3", [], None):
+        with pytest.raises(QueryError, match="UNKNOWN_QUERY"):
+            result[name]
     for names in (["q1"], ["q1", "q1"]):
         with pytest.raises(QueryError, match="INVALID_OPTION"):
             ost.Workload(["PATTERN (A) RETURN COUNT(*)"] * 2, names)
