@@ -195,11 +195,11 @@ def test_no_number_of_a_summary_crashes(value: int) -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_value_to_sum_must_be_finite(value: float, keyed_types: tuple[str, ...] | None) -> None:
     """In the rows of keys, and in the summary of events that all keys share."""
-    events = pa.table({"k": [1, 1], "at": [1, 2], "kind": ["A", "B"], "x": [0.5, 1.25]})
+    events = pa.table({"k": [1, 1], "at": [1, 2], "kind": ["A", "B"], "x": [-0.375, -1.25]})
     options = {"type": "kind", "order_by": "at", "partition_by": "k", "within": 9, "size": 4}
     summary = ost.summary("A B", aggregate="SUM(x)", keyed_types=keyed_types, **options)
     blob = Blob(summary.feed(events).to_bytes(), Section.SUMMARY)
-    for number in (0.5, 1.25):
+    for number in (-0.375, -1.25):
         words = blob.body.split(struct.pack("<d", number))
         assert len(words) > 1
         damaged = struct.pack("<d", value).join(words)
