@@ -35,7 +35,7 @@ import pyarrow as pa
 
 from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
-from ostinato.options import shown
+from ostinato.options import a_text, shown
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
 from ostinato.runtimes.arrow_tables import is_spark_dataframe
@@ -124,8 +124,7 @@ class GraphQuestions:
 
     def _reply(self, question: Any, topic: Any, walked: Walked = _here) -> Reply:
         """`walked` runs the walk; the proposer and the answerer run in the thread of the caller."""
-        if not isinstance(question, str):
-            raise QueryError("INVALID_OPTION", f"a question is a text, not {shown(question)}")
+        a_text("question", question, may_be_empty=True)
         topic = node_name("topic", topic)
         queries = read_proposals(self._propose(question, topic))
         if not queries:
