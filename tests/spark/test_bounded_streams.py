@@ -89,15 +89,14 @@ def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None
     source.add(*pieces(table, 1_000, 2_000))
     queries = [QUERIES["span"], QUERIES["absence"]]
     mixed = ost.Workload(queries, buckets=4, latency_bound={"q1": "5 ns"}, clock=ost.VirtualClock())
-    result = mixed.run(source.read())
-    found = source.run(result.with_metrics)
+    found = source.run(mixed.run(source.read()).with_metrics)
     reports = [row["report"] for row in found.to_pylist() if row["report"] is not None]
     matched = found.filter(pa.compute.is_null(found["report"]))
     exact = ost.Workload(queries).run(table).rows
     assert {row["query"] for row in reports} == {"q1", "q2"}
     assert {row["query"] for row in reports if row["dropped"]} == {"q1"}
     assert _events(matched) < _events(exact)
-    rest = result.finish(source.checkpoint).toArrow()
+    rest = ost.finish(source.session, source.checkpoint).toArrow()
     second = [
         {event for event in one if event.startswith("('q2'")}
         for one in (_events(matched) | _events(rest), _events(exact))
