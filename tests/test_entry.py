@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -72,12 +73,28 @@ def test_a_decorated_function_keeps_its_name_and_answer() -> None:
     assert (double(4), double.__name__, double.__doc__) == (8, "double", "Twice.")
 
 
+def test_only_unknown_keywords_are_refused() -> None:
+    """A TypeError of the function itself, and a missing argument, are programming errors."""
+
+    @only_our_errors()
+    def add(number: Any, *, more: Any = 1) -> Any:
+        return number + more
+
+    with pytest.raises(ost.QueryError, match="there is no option 'mor'") as caught:
+        add(4, mor=2)
+    assert isinstance(caught.value.__cause__, TypeError)
+    for call in (lambda: add("x"), lambda: add("x", more=2), add, lambda: add(1, 2)):
+        with pytest.raises(TypeError):
+            call()
+
+
 PUBLIC_CALLS = [
     *("match", "sql", "match_recognize", "pattern", "events", "summary", "ask", "ask_all", "paths", "graph"),
     *("path_query", "correlate", "explain", "finish", "state", "stream_metrics"),
 ]
 PUBLIC_METHODS = {
     "Workload": ("__init__", "run"),
+    "WorkloadResult": ("finish",),
     "EventsQuery": ("__call__", "with_options", "to_sql"),
     "StreamSummary": ("feed", "ask", "ask_shared", "ask_all", "exact", "to_bytes", "restore", "run"),
     "CorrelationQuery": ("run", "start", "finish"),

@@ -94,6 +94,8 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (summary, {"numbers": "words"}, ""),
     (summary, {"keyed_types": 5}, ""),
     (summary, {"keyed_types": ()}, ""),
+    (match, {"deadline": 10}, "INVALID_BOUND"),
+    (match, {"deadline": "\N{ARABIC-INDIC DIGIT THREE} seconds"}, "INVALID_BOUND"),
     (paths, {"simple": "yes"}, ""),
     (paths, {"max_hops": -1}, ""),
     (paths, {"limit": 0}, ""),
@@ -123,11 +125,40 @@ def test_refused(call: Callable[..., Any], options: dict[str, Any], code: str) -
     assert known or name in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("call", "option"), [(match, "deadline"), (paths, "latency_bound"), (paths, "memory_bound"), (paths, "end")]
+)
+def test_no_message_writes_a_huge_number_out(call: Callable[..., Any], option: str) -> None:
+    for value in (10**400, 10**5000, [10**5000]):
+        with pytest.raises(ost.QueryError) as caught:
+            call(**{option: value})
+        assert caught.value.message.startswith(option)
+        assert len(str(caught.value)) < 300
+
+
 def test_a_misspelt_option_names_the_right_one() -> None:
     with pytest.raises(ost.QueryError, match="did you mean 'numbers'"):
         event_query(number="text")
     with pytest.raises(ost.QueryError, match="did you mean 'eager'"):
         correlate(strategy="eagre")
+
+
+@pytest.mark.parametrize(
+    ("call", "misspelt", "meant"),
+    [
+        (match, "workrs", "workers"),
+        (paths, "latency_bond", "latency_bound"),
+        (summary, "sizes", "size"),
+        (summary().feed, "deadlin", "deadline"),
+        (lambda **options: ost.explain(CLAUSE, **options), "tabel", "table"),
+        (lambda **options: ost.match_recognize(CLAUSE, **options), "max_partial_match", "max_partial_matches"),
+    ],
+)
+def test_a_misspelt_keyword_names_the_right_one(call: Callable[..., Any], misspelt: str, meant: str) -> None:
+    with pytest.raises(ost.QueryError, match=f"there is no option '{misspelt}'") as caught:
+        call(**{misspelt: 1})
+    assert caught.value.code == "INVALID_OPTION"
+    assert caught.value.hint == f"did you mean '{meant}'?"
 
 
 def test_the_largest_and_smallest_that_will_do() -> None:
@@ -174,6 +205,7 @@ def test_an_event_query_has_options_of_its_own() -> None:
     [
         lambda: ost.correlate("SELECT", live=TABLE).finish("folder"),
         lambda: ost.correlate("SELECT", live=TABLE).start(output="folder", checkpoint="other"),
+        lambda: workload().run(TABLE).finish(),
         lambda: summary().run(TABLE),
         lambda: ost.events(EVENTS, type="k", time="id")(TABLE),
         lambda: ost.match_recognize(CLAUSE)(TABLE),

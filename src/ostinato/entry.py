@@ -6,16 +6,23 @@ programming errors (KeyError, AttributeError, ...) pass through: they are defect
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
+from typing import ParamSpec, TypeVar
 
-from ostinato.errors import MatchError, OstinatoError, QueryError
+from ostinato.errors import MatchError, OstinatoError, QueryError, unknown_option
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _REPORT = "this is a defect of ostinato: please report it with the query and the types of the columns"
 
 
-class only_our_errors(ContextDecorator):
-    """As a decorator or in a `with` statement: foreign errors leave it as errors of ours.
+class only_our_errors:
+    """As a decorator or in a `with` statement: foreign errors leave it as errors of ours. The decorator also refuses
+    keywords that the function doesn't have.
 
     >>> with only_our_errors():
     ...     raise MemoryError
@@ -34,6 +41,34 @@ class only_our_errors(ContextDecorator):
         ours = None if error is None else error_of_ours(error)
         if ours is not None:
             raise ours from error
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def called(*arguments: P.args, **options: P.kwargs) -> T:
+            with self:
+                try:
+                    return function(*arguments, **options)
+                except TypeError as error:
+                    unknown = _unknown_keyword(function, arguments, options)
+                    if unknown is None:
+                        raise
+                    raise unknown from error
+
+        return called
+
+
+def _unknown_keyword(
+    function: Callable[..., object], arguments: tuple[object, ...], options: dict[str, object]
+) -> QueryError | None:
+    """The error for the first keyword that the function doesn't have; None for a call that reached the function."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError:
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        known = [name for name, one in signature.parameters.items() if one.kind in named and name != "self"]
+        return next((unknown_option(name, known) for name in options if name not in known), None)
+    return None
 
 
 def ours_or_raise(error: Exception) -> OstinatoError:

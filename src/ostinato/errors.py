@@ -122,6 +122,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean '{near[0]}'?" if near else None
 
 
+def unknown_option(name: str, known: Iterable[str]) -> QueryError:
+    """The error for a keyword that a call doesn't have."""
+    options = tuple(known)
+    hint = did_you_mean(name, options) or f"there are {', '.join(options)}"
+    return QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=hint)
+
+
 @contextmanager
 def speaking_of(text: str | None) -> Iterator[None]:
     """Errors raised inside that don't know the query's text get it, so that they have a caret."""

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from ostinato.errors import QueryError, did_you_mean
+from ostinato.errors import QueryError, did_you_mean, unknown_option
 
 T = TypeVar("T")
 _MOST_SHOWN = 60
@@ -72,8 +72,7 @@ def known_names(given: Mapping[str, Any], known: Iterable[str]) -> None:
     options = tuple(known)
     for name in given:
         if name not in options:
-            hint = did_you_mean(name, options) or f"there are {', '.join(options)}"
-            raise QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=hint)
+            raise unknown_option(name, options)
 
 
 def shown(value: Any) -> str:
@@ -82,7 +81,10 @@ def shown(value: Any) -> str:
     >>> shown("no"), shown(10**5000), shown([7] * 50)
     ("'no'", 'a number of more than 100 digits', '[7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,...')
     """
-    if isinstance(value, int) and abs(value) >= 10**100:  # Python refuses to write very long numbers
+    if isinstance(value, int) and abs(value) >= 10**100:
         return "a number of more than 100 digits"
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write very long numbers, which a list may hold
+        return f"a {type(value).__name__}"
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."

@@ -96,7 +96,7 @@ def damaged(what: str, why: str) -> MatchError:
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Around code that takes bytes apart: whatever fails in it fails because of them."""
+    """Around code that takes bytes apart. Only bad bytes make this code fail, so each failure becomes STATE_FORMAT."""
     try:
         yield
     except OstinatoError:

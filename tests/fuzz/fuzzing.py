@@ -59,7 +59,7 @@ def used(language: Language, seed: str, text: str, cpu_seconds: float = CPU_SECO
     try:
         with _cpu_limit(cpu_seconds):
             language.use(text)
-    except (Exception, RecursionError) as error:
+    except Exception as error:
         return Failure(language.name, seed, text, _kind(error), "".join(traceback.format_exception(error)[-12:]))
     return None
 

@@ -290,8 +290,9 @@ def test_names_of_queries() -> None:
     assert workload.names == ("q1", "q2")
     result = workload.run(PAPER)
     assert result["q2"].to_pylist() == [{"count(*)": Decimal(5)}]
-    with pytest.raises(QueryError, match="UNKNOWN_QUERY"):
-        result["q3"]
+    for name in ("q3", [], None):
+        with pytest.raises(QueryError, match="UNKNOWN_QUERY"):
+            result[name]
     for names in (["q1"], ["q1", "q1"]):
         with pytest.raises(QueryError, match="INVALID_OPTION"):
             ost.Workload(["PATTERN (A) RETURN COUNT(*)"] * 2, names)
@@ -346,3 +347,14 @@ def test_explain_of_a_run_tells_what_was_shared() -> None:
     assert "shared engine: q1, q2" in text and "What the last run did" in text
     apart = ost.Workload(texts, sharing="never", type="kind", time="ts")
     assert "shared engine" not in ost.explain(apart).text
+
+
+def test_finish_of_a_result_takes_the_session_of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ostinato.runtimes.spark import stream_finish
+
+    rows = type("DataFrame", (), {"__module__": "pyspark.sql", "isStreaming": True, "sparkSession": "session"})()
+    monkeypatch.setattr(stream_finish, "finish", lambda *given, **options: (given, options))
+    result = ost.WorkloadResult(rows, {})
+    assert result.finish("folder", operator=1) == (("session", "folder"), {"operator": 1})
+    with pytest.raises(QueryError, match="checkpoint is a text"):
+        result.finish()

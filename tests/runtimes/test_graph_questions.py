@@ -103,6 +103,28 @@ def test_tables_that_are_none_of_questions(questions: object, code: str) -> None
     assert caught.value.code == code
 
 
+def test_a_topic_may_be_a_whole_number() -> None:
+    asked = ost.GraphQuestions(ost.graph(pa.table({"head": [5], "relation": ["next"], "tail": [6]})), Texts())
+    reply = asked.ask("next", 5)
+    assert (reply.topic, reply.answers) == ("5", ("6",))
+    assert asked.run(pa.table({"question": ["next"], "topic": [5]}))["answers"].to_pylist() == [["6"]]
+
+
+@pytest.mark.parametrize(("question", "topic"), [("next", 5.5), ("next", None), ("next", ["a", "b"]), (5, "Alila")])
+def test_questions_and_topics_are_checked(question: Any, topic: Any) -> None:
+    with pytest.raises(ost.QueryError) as caught:
+        ost.GraphQuestions(FILMS, Texts()).ask(question, topic)
+    assert caught.value.code == "INVALID_OPTION"
+
+
+def test_a_misspelt_option_names_the_right_one() -> None:
+    with pytest.raises(ost.QueryError, match="there is no option 'limt'") as caught:
+        ost.GraphQuestions(FILMS, Texts(), limt=5)
+    assert caught.value.hint == "did you mean 'limit'?"
+    with pytest.raises(ost.QueryError, match="did you mean 'latency_bound'"):
+        ost.GraphQuestions(FILMS, Texts(), latency_bond="5 ms")
+
+
 def test_examples_are_checked_when_they_are_learnt() -> None:
     with pytest.raises(ost.QueryError, match="expected a relation"):
         ost.LearntProposer([("who?", "Alila", "written_by /")])

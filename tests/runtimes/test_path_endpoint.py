@@ -274,10 +274,16 @@ BAD = {
     "an empty key": {"key": ""},
     "a key in bytes": {"key": SECRET.encode()},
     "no model": {"model": None},
+    "an empty model": {"model": ""},
     "one relation": {"relations": "written_by"},
+    "no relations": {"relations": None},
+    "a number of relations": {"relations": 5},
+    "a key as relations": {"relations": [SECRET.encode()]},
     "no proposals": {"k": 0},
     "no facts": {"most_facts": True},
     "no time": {"timeout": 0},
+    "a flag as time": {"timeout": True},
+    "more time than sockets have": {"timeout": 10**400},
     "no end": {"timeout": float("inf")},
     "a time as text": {"timeout": "5 s"},
 }
@@ -289,3 +295,9 @@ def test_bad_options_are_errors_of_ours_that_tell_no_secret(changes: dict[str, A
         ost.ChatEndpoint(**{"url": "http://models.example/v1", "model": "some-model", **changes})
     assert caught.value.code == "INVALID_OPTION"
     assert SECRET not in str(caught.value) + repr(caught.value)
+
+
+def test_relations_are_kept_as_a_tuple() -> None:
+    model = ost.ChatEndpoint("http://models.example/v1", "some-model", ["written_by"])
+    assert model.relations == ("written_by",)
+    assert hash(model) == hash(ost.ChatEndpoint("http://models.example/v1", "some-model", ("written_by",)))

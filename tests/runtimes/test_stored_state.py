@@ -12,14 +12,17 @@ The boundary. A checksum that wasn't mended finds every change. Where it was men
 from __future__ import annotations
 
 import dataclasses
+import math
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from tests.runtimes.stored_states import NUMBERS, SYSTEMS, Blob, Stored, damages, stored
 
+import ostinato as ost
 from ostinato.errors import MatchError
 from ostinato.runtimes.task.correlation_state import Marks, read_state, state_bytes
 from ostinato.runtimes.task.stream_batches import to_bytes
@@ -186,6 +189,32 @@ def test_no_number_of_a_summary_crashes(value: int) -> None:
         damaged = body[:at] + struct.pack("<q", value) + body[at + 8 :]
         outcomes.add(outcome(state, [state.blobs[0].with_body(damaged, mended=True)]))
     assert outcomes <= {"STATE_FORMAT", "right", "another answer", *OF_OTHERS, *OF_VALUES}
+
+
+@pytest.mark.parametrize("keyed_types", [None, ("B",)])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_value_to_sum_must_be_finite(value: float, keyed_types: tuple[str, ...] | None) -> None:
+    """In the rows of keys, and in the summary of events that all keys share."""
+    events = pa.table({"k": [1, 1], "at": [1, 2], "kind": ["A", "B"], "x": [-0.375, -1.25]})
+    options = {"type": "kind", "order_by": "at", "partition_by": "k", "within": 9, "size": 4}
+    summary = ost.summary("A B", aggregate="SUM(x)", keyed_types=keyed_types, **options)
+    blob = Blob(summary.feed(events).to_bytes(), Section.SUMMARY)
+    for number in (-0.375, -1.25):
+        words = blob.body.split(struct.pack("<d", number))
+        assert len(words) > 1
+        damaged = struct.pack("<d", value).join(words)
+        with pytest.raises(MatchError) as caught:
+            summary.restore(blob.with_body(damaged, mended=True)).ask(1)
+        assert caught.value.code == "STATE_FORMAT"
+        assert "a value is out of range" in caught.value.message
+
+
+@pytest.mark.parametrize("data", [None, 5, "text"])
+def test_a_summary_is_restored_from_bytes(data: Any) -> None:
+    summary = ost.summary("A B", type="kind", order_by="at", within=9, size=4)
+    with pytest.raises(ost.QueryError) as caught:
+        summary.restore(data)
+    assert caught.value.code == "INVALID_OPTION"
 
 
 def test_all_fields_of_a_key_are_known() -> None:

@@ -35,11 +35,13 @@ import pyarrow as pa
 
 from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
+from ostinato.options import a_text, shown
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
+from ostinato.runtimes.arrow_tables import is_spark_dataframe
 from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.local import as_table
-from ostinato.runtimes.path_options import PathOptions, path_options, read_proposals
+from ostinato.runtimes.path_options import PathOptions, node_name, path_options, read_proposals
 from ostinato.runtimes.paths import PathsResult, walk_paths
 from ostinato.sharing.bounds import Duration
 from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers
@@ -120,8 +122,10 @@ class GraphQuestions:
             return interruptible(lambda: self._reply(question, topic), deadline)
         return self._reply(question, topic, interruptible)
 
-    def _reply(self, question: str, topic: str, walked: Walked = _here) -> Reply:
+    def _reply(self, question: Any, topic: Any, walked: Walked = _here) -> Reply:
         """`walked` runs the walk; the proposer and the answerer run in the thread of the caller."""
+        a_text("question", question, may_be_empty=True)
+        topic = node_name("topic", topic)
         queries = read_proposals(self._propose(question, topic))
         if not queries:
             return Reply(question, topic, (), None, ())
@@ -147,7 +151,7 @@ class GraphQuestions:
         self, questions: Any, *, question: str = "question", topic: str = "topic", deadline: Duration | None = None
     ) -> Any:
         """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
-        if questions.__class__.__module__.split(".")[0] == "pyspark":
+        if is_spark_dataframe(questions):
             refuse_deadline(deadline)
             from ostinato.runtimes.spark.graph_questions import answered_dataframe
 
@@ -189,7 +193,7 @@ def _function(given: Any, method: str, *arguments: str) -> Callable[..., Any]:
 def _answers(given: Any) -> tuple[str, ...]:
     answers = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else None
     if answers is None or not all(isinstance(answer, str) for answer in answers):
-        raise QueryError("INVALID_OPTION", f"an answerer gives texts, not {given.__class__.__name__}: {given!r}"[:200])
+        raise QueryError("INVALID_OPTION", f"an answerer gives texts, not {shown(given)}")
     return answers
 
 

@@ -1,7 +1,7 @@
 """An HTTP request -> the bytes of its reply, or the reason why there are none. One deadline holds for the whole call.
 
-A reason never quotes the server or the request: a server may repeat the key that it was sent, and a header may hold it.
-For the same cause the request runs in a thread of its own: no frame of it is part of a traceback that users see.
+The request holds the user's key, and a server may repeat it. So no reason contains text of the request or the server.
+The request runs in a thread of its own, so that the tracebacks that users see have no frame with the key.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def call(request: urllib.request.Request, *, timeout_seconds: float, most_bytes:
 
 
 class _Call:
-    """A request under way in a thread. The first to end it decides what it gave."""
+    """A request under way in a thread. The thread calls `end` with a reply or a failure, the caller when time is up.
+    The first call sets the outcome."""
 
     def __init__(self, request: urllib.request.Request, timeout_seconds: float, most_bytes: int) -> None:
         self.outcome: bytes | NoReply | None = None

@@ -7,10 +7,9 @@ doesn't parse, or that could walk a relation outside the list of allowed ones, i
 from __future__ import annotations
 
 import json
-import math
 import re
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -20,11 +19,14 @@ import pyarrow as pa
 
 from ostinato.errors import EnvironmentFault, QueryError
 from ostinato.language.path_query import path_query, render_path
+from ostinato.options import a_text, shown, whole_number
 from ostinato.query.path_query import OneEdge, PathQuery, edges
 from ostinato.runtimes.http_call import NoReply, call
 from ostinato.runtimes.paths import facts_of
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
+MOST_TIMEOUT_SECONDS = 1_000_000
+"""Sockets of some systems can't wait much longer."""
 LARGEST_REPLY_BYTES = 1 << 24
 _MOST_PROPOSED_LINES = 1_000
 """Of a reply with proposals; lines behind them are ignored."""
@@ -62,9 +64,18 @@ class ChatEndpoint:
     """Seconds for a whole call, from looking up the host to the last byte of the reply."""
 
     def __post_init__(self) -> None:
-        for problem, hint in (_url_problem(self.url), _key_problem(self.key), _option_problem(self)):
+        checks = (_url_problem(self.url), _key_problem(self.key), _relations_problem(self.relations))
+        for problem, hint in checks:
             if problem is not None:  # never with the value: it may hold a secret
                 raise QueryError("INVALID_OPTION", problem, hint=hint)
+        object.__setattr__(self, "relations", tuple(self.relations))
+        a_text("model", self.model, hint="the name of a model")
+        whole_number("k", self.k)
+        whole_number("most_facts", self.most_facts)
+        seconds = self.timeout
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= MOST_TIMEOUT_SECONDS:
+            message = f"timeout is a number of seconds above 0, at most {MOST_TIMEOUT_SECONDS:,}, not {shown(seconds)}"
+            raise QueryError("INVALID_OPTION", message)
 
     def propose(self, question: str, topic: str) -> list[PathQuery]:
         text = self._ask(PROPOSE.format(relations=self._relations_text(), k=self.k, topic=topic, question=question))
@@ -160,18 +171,11 @@ def _key_problem(key: Any) -> _Problem:
     )
 
 
-def _option_problem(endpoint: Any) -> _Problem:
-    if not isinstance(endpoint.model, str):
-        return "model is the name of a model", None
-    if isinstance(endpoint.relations, str) or not all(isinstance(name, str) for name in endpoint.relations):
-        return "relations is a tuple of names", "graph.relations"
-    for name in ("k", "most_facts"):
-        value = getattr(endpoint, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            return f"{name} is a whole number from 1 on", None
-    if not isinstance(endpoint.timeout, int | float) or not 0 < endpoint.timeout < math.inf:
-        return "timeout is a number of seconds above 0", None
-    return None, None
+def _relations_problem(relations: Any) -> _Problem:
+    is_list = isinstance(relations, Collection) and not isinstance(relations, str | bytes | Mapping)
+    if is_list and all(isinstance(name, str) for name in relations):
+        return None, None
+    return "relations is a tuple of names", "graph.relations"
 
 
 # --- replies ----------------------------------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ostinato.errors import QueryError
 from ostinato.language.path_query import path_query
-from ostinato.options import one_of, true_or_false, whole_number
+from ostinato.options import known_names, one_of, shown, true_or_false, whole_number
 from ostinato.query.path_query import PathQuery
 from ostinato.sharing.bounds import read_bounds
 from ostinato.sharing.clock import Clock, RealClock
@@ -56,6 +56,10 @@ class PathOptions:
         return DEFAULT_MAX_PARTIAL_PATHS if self.budget.memory_bytes is None else UNLIMITED
 
 
+_READ_INTO_BUDGET = ("latency_bound", "memory_bound", "clock")
+_OPTION_NAMES = (*(one.name for one in fields(PathOptions) if one.name != "budget"), *_READ_INTO_BUDGET)
+
+
 def path_options(
     *,
     end: str | Sequence[str] | None = None,
@@ -65,6 +69,7 @@ def path_options(
     **options: Any,
 ) -> PathOptions:
     """Checks what was asked for. Raises INVALID_OPTION, INVALID_BOUND."""
+    known_names(options, _OPTION_NAMES)
     bounds = read_bounds(["paths"], latency_bound=latency_bound, memory_bound=memory_bound)
     (latency,) = bounds.latency
     if latency is not None and latency.ns is None:
@@ -114,6 +119,19 @@ def node_names(option: str, nodes: Any) -> tuple[str, ...]:
     several = isinstance(listed, Iterable) and not isinstance(listed, str | bytes | Mapping)
     names = list(listed) if several else [listed]
     for name in names:
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise QueryError("INVALID_OPTION", f"{option} names nodes by text or whole numbers, not by {name!r}")
+        if not isinstance(name, str) and not _is_short_number(name):
+            raise QueryError("INVALID_OPTION", f"{option} names nodes by text or whole numbers, not by {shown(name)}")
     return tuple(dict.fromkeys(str(name) for name in names))
+
+
+def node_name(option: str, node: Any) -> str:
+    """The only node that an option names."""
+    names = node_names(option, node)
+    if len(names) != 1:
+        raise QueryError("INVALID_OPTION", f"{option} names one node, not {shown(node)}")
+    return names[0]
+
+
+def _is_short_number(value: Any) -> bool:
+    """Whether it is a whole number that Python can write."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**100

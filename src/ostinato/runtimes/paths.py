@@ -32,6 +32,7 @@ from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
 from ostinato.results.paths_svg import ShownPath, draw_paths, page
+from ostinato.runtimes.arrow_tables import is_spark_dataframe
 from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.local import as_table
 from ostinato.runtimes.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
@@ -145,7 +146,7 @@ def paths(
         clock=clock,
     )
     asked = read_path_queries(queries)
-    if graph.__class__.__module__.split(".")[0] == "pyspark":
+    if is_spark_dataframe(graph):
         refuse_deadline(deadline)
         return _dataframe(graph, asked, start, options, columns, node_types)
     starts = node_names("start", start)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.language.intervals import parse_interval
-from ostinato.options import a_text, one_of, whole_number
+from ostinato.options import a_text, one_of, shown, whole_number
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.results.summary_answer import KeptEvent, SummaryAnswer
@@ -125,7 +125,12 @@ class StreamSummary:
         """Goes on from the bytes of an equal summary, in place of what was fed here. Returns the summary itself."""
         from ostinato.runtimes.local_summaries import LiveSummary
 
-        self._live.summary = LiveSummary.from_bytes(self, data)
+        try:
+            stored = bytes(memoryview(data))
+        except TypeError:
+            hint = "data = summary.to_bytes()"
+            raise QueryError("INVALID_OPTION", f"restore takes bytes, not {shown(data)}", hint=hint) from None
+        self._live.summary = LiveSummary.from_bytes(self, stored)
         return self
 
     def _asked(self, key: Any = None) -> LiveSummary:

@@ -20,9 +20,9 @@ from ostinato.errors import QueryError
 from ostinato.language.event_binding import TypeArgument
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.lexer import tokenize
-from ostinato.options import a_text, shown
+from ostinato.options import a_path, a_text, shown
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.arrow_tables import is_spark_dataframe
+from ostinato.runtimes.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.event_queries import EventOptions, EventsQuery, changed_options, events
@@ -84,11 +84,19 @@ class WorkloadResult(Generic[T]):
             raise AttributeError(name)
         return getattr(self.rows, name)
 
+    @only_our_errors()
+    def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
+        """What the end of input gives of a stopped stream: `ost.finish` with the session of `rows`."""
+        spark_dataframe(self.rows, hint="finish() is for stopped streams; a table was answered to its end")
+        from ostinato.runtimes.spark.stream_finish import finish
+
+        session = self.rows.sparkSession  # type: ignore[attr-defined]
+        return finish(session, a_path("checkpoint", checkpoint), operator=operator)
+
     def __getitem__(self, name: str) -> T:
-        if name not in self.queries:
-            raise QueryError(
-                "UNKNOWN_QUERY", f"no query is called '{name}'", hint=f"there are {', '.join(self.queries)}"
-            )
+        if not isinstance(name, str) or name not in self.queries:
+            hint = f"there are {', '.join(self.queries)}"
+            raise QueryError("UNKNOWN_QUERY", f"no query is called {shown(name)}", hint=hint)
         return self.queries[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +12,13 @@ from datetime import timedelta
 from typing import TypeGuard
 
 from ostinato.errors import QueryError
+from ostinato.options import shown
 
 Duration = str | timedelta
 LatencyRequest = Duration | float | Mapping[str, Duration | float]
 """A time, a share of the latency without a bound, or one of these by the pattern's name."""
 
-_AMOUNT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([^\W\d_]+)\s*")
+_AMOUNT = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]+)\s*")
 _NANOSECONDS = {
     **dict.fromkeys(("ns", "nanosecond", "nanoseconds"), 1),
     **dict.fromkeys(("us", "\N{GREEK SMALL LETTER MU}s", "microsecond", "microseconds"), 1_000),
@@ -137,13 +139,14 @@ def _weights(names: Sequence[str], asked: Mapping[str, float] | None) -> tuple[f
     if asked is not None and not isinstance(asked, Mapping):
         raise QueryError(
             "INVALID_OPTION",
-            f"weights are {asked!r}: expected a number by the name of a query",
+            f"weights are {shown(asked)}: expected a number by the name of a query",
             hint=f"weights={{{names[0]!r}: 2}}",
         )
     _check_names("weights", names, asked or {})
     for name, weight in (asked or {}).items():
-        if not _is_number(weight) or not 0 < weight < math.inf:
-            raise QueryError("INVALID_OPTION", f"the weight of {name} is {weight!r}: it must be a number above 0")
+        if not _is_number(weight) or not 0 < weight <= sys.float_info.max:
+            message = f"the weight of {name} is {shown(weight)}: it must be a number above 0"
+            raise QueryError("INVALID_OPTION", message, hint=f"weights={{{names[0]!r}: 2}}")
     return tuple(float((asked or {}).get(name, 1.0)) for name in names)
 
 
@@ -152,7 +155,7 @@ def _check_names(option: str, names: Sequence[str], asked: Mapping[str, object])
     if unknown:
         raise QueryError(
             "INVALID_OPTION",
-            f"{option} names {', '.join(map(repr, unknown))}, which isn't a query of this workload",
+            f"{option} names {', '.join(map(shown, unknown))}, which isn't a query of this workload",
             hint=f"the queries are {', '.join(names)}",
         )
 
@@ -167,7 +170,7 @@ def _read_ratio(option: str, asked: object) -> float:
     if not _is_number(asked) or not 0 < asked <= 1:
         raise QueryError(
             "INVALID_BOUND",
-            f"{option} is {asked!r}: a number here is a share, above 0 and at most 1",
+            f"{option} is {shown(asked)}: a number here is a share, above 0 and at most 1",
             hint="0.5 keeps half" if option == "selection_ratio" else "a time has a unit: '5 ms'",
         )
     return float(asked)
@@ -178,7 +181,7 @@ def read_duration(option: str, asked: object) -> float:
     if isinstance(asked, timedelta):
         nanoseconds = asked.total_seconds() * 1e9
     else:
-        nanoseconds = _amount(option, asked, _NANOSECONDS, "'5 ms', '200 us', '1.5 s'")
+        nanoseconds = _amount(option, asked, _NANOSECONDS, "'10 seconds', '5 ms', '200 us'")
     return _in_range(option, asked, nanoseconds)
 
 
@@ -194,7 +197,7 @@ def _amount(option: str, asked: object, units: Mapping[str, int], examples: str)
     if found is None or unit is None:
         raise QueryError(
             "INVALID_BOUND",
-            f"{option} is {asked!r}: not an amount and a unit",
+            f"{option} is {shown(asked)}: not an amount and a unit",
             hint="leave it out for no bound" if asked is None else f"such as {examples}",
         )
     return float(found[1]) * unit
@@ -203,7 +206,7 @@ def _amount(option: str, asked: object, units: Mapping[str, int], examples: str)
 def _in_range(option: str, asked: object, amount: float) -> float:
     if not 0 < amount < _TOO_MUCH:
         why = "it is more than can be counted" if amount > 0 else "it must be above 0"
-        raise QueryError("INVALID_BOUND", f"{option} is {asked!r}: {why}", hint="leave it out for no bound")
+        raise QueryError("INVALID_BOUND", f"{option} is {shown(asked)}: {why}", hint="leave it out for no bound")
     return amount
 
 

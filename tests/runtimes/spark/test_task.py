@@ -162,10 +162,27 @@ def test_an_error_is_one_row_behind_what_was_found() -> None:
     assert "k = 'b'" in error.message or "k = 'a'" in error.message
 
 
-def test_other_exceptions_are_not_hidden() -> None:
+def test_an_error_of_arrow_is_a_row_too() -> None:
     task = spark_task(FALLS, ROWS.schema, by_spark=False)
-    with pytest.raises(ValueError, match="names"):
-        list(task(iter([pa.record_batch({"other": [1]})])))
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield from arriving(task, ROWS, 100)
+        raise pa.ArrowInvalid("a buffer is too short")
+
+    (batch,) = task(broken())
+    (row,) = batch.to_pylist()
+    assert row.pop(ERROR).startswith("INTERNAL_ERROR: Arrow can't work with these values: a buffer is too short")
+    assert set(row.values()) == {None}
+
+
+def test_programming_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(worker: object, batch: object) -> None:
+        raise KeyError("a defect")
+
+    monkeypatch.setattr(arrow_batches.Worker, "run", fails)
+    task = spark_task(FALLS, ROWS.schema, by_spark=False)
+    with pytest.raises(KeyError, match="a defect"):
+        list(task(arriving(task, ROWS, 100)))
 
 
 def test_the_task_survives_pickling() -> None:

@@ -289,6 +289,7 @@ class SummaryPool:
             marks=integers[:, _INTEGERS * size :],
             time=by_event[0],
             type=by_event[1],
+            value=by_event[2].view(np.float64) if self.summary.adds_floats else by_event[2],
             valid=by_event[3],
             number=by_event[4],
             counts=tuple(numbers[:, at * size : (at + 1) * size] for at in range(1, _NUMBERS + states)),

@@ -63,8 +63,8 @@ class SummaryState:
         return b"".join([header, *by_event, *(column.tobytes() for column in columns[_BY_EVENT:])])
 
 
-def state_from_bytes(data: bytes, new: SummaryState) -> SummaryState:
-    """Reads `to_bytes`. `new` is a summary of nothing, of the same query."""
+def state_from_bytes(data: bytes, new: SummaryState, *, adds_floats: bool) -> SummaryState:
+    """Reads `to_bytes`. `new` is a summary of nothing, of the same query; `adds_floats` is `Summary.adds_floats`."""
     if len(data) < _HEADER.size or data[:4] != _MAGIC:
         raise damaged(STATE, "these bytes are no summary")
     _, version, wide, _, of_query, count, states, types = _HEADER.unpack_from(data)
@@ -88,5 +88,5 @@ def state_from_bytes(data: bytes, new: SummaryState) -> SummaryState:
         place += into.nbytes
     check(place == len(data), STATE, "its bytes go on behind its end")
     check(columns.marks[COUNT] == count, STATE, "it keeps another number of events than it says")
-    check_summaries(rows_of_one(columns))
+    check_summaries(rows_of_one(columns, adds_floats=adds_floats))
     return SummaryState(columns, new.query)

@@ -27,6 +27,7 @@ from ostinato.techniques.stream_summary.kernel_tables import (
 
 Ints = NDArray[np.int64]
 STATE = "a summary in this state"
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
 _MARKS = {
     FIRST: (0, LARGEST),
     NOW: (-LARGEST_TIME_US, LARGEST_TIME_US),
@@ -46,6 +47,8 @@ class SummaryRows(NamedTuple):
     marks: Ints
     time: Ints
     type: Ints
+    value: NDArray[Any]
+    """Doubles where the aggregate adds doubles up, otherwise any integers."""
     valid: Ints
     number: Ints
     counts: tuple[NDArray[Any], ...]
@@ -56,12 +59,13 @@ class SummaryRows(NamedTuple):
     tick: NDArray[np.float64]
 
 
-def rows_of_one(columns: Columns) -> SummaryRows:
+def rows_of_one(columns: Columns, *, adds_floats: bool) -> SummaryRows:
     """A single summary."""
     return SummaryRows(
         marks=columns.marks[None],
         time=columns.time[None],
         type=columns.type[None],
+        value=(columns.payload.view(np.float64) if adds_floats else columns.payload)[None],
         valid=columns.valid[None].astype(np.int64),
         number=columns.number[None],
         counts=tuple(column[None] for column in (columns.own, columns.carried, columns.fresh, columns.active)),
@@ -85,6 +89,7 @@ def check_summaries(rows: SummaryRows) -> None:
         {
             "a time": (rows.time[held], -LARGEST_TIME_US, now),
             "a type": (rows.type[held], 0, types - 1),
+            "a value": (rows.value[held], -_LARGEST_FLOAT, _LARGEST_FLOAT),
             "a flag": (rows.valid[held], 0, 1),
             "a number": (rows.number[held], 0, LARGEST),
             "what was learnt": (rows.learnt, 0.0, float(LARGEST)),

@@ -161,6 +161,11 @@ class Summary:
             )
         return Incoming(time, codes, weight, values.view(np.int64), valid, number)
 
+    @property
+    def adds_floats(self) -> bool:
+        """Whether answers add up doubles, which have to be finite."""
+        return self.float_values and self.query.aggregate is not SummaryAggregate.COUNT
+
     # --- state --------------------------------------------------------------------------------------------------------
 
     def new_state(self) -> SummaryState:
@@ -173,7 +178,7 @@ class Summary:
         return SummaryState(columns, self._fingerprint)
 
     def state_from_bytes(self, data: bytes) -> SummaryState:
-        return state_from_bytes(data, self.new_state())
+        return state_from_bytes(data, self.new_state(), adds_floats=self.adds_floats)
 
     def room(self, wide: bool = False) -> Scratch:
         """Room to compute in, for one thread."""
