@@ -58,7 +58,7 @@ def test_workloads(texts: list[str], table: pa.Table) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(80))
 @given(workloads(), long_tables())
 def test_workloads_deeply(texts: list[str], table: pa.Table) -> None:
     check(texts, table)

@@ -116,7 +116,7 @@ def test_every_strategy_gives_the_results_of_the_oracle(asked: Asked, steps: Opt
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(correlations())
 def test_every_strategy_deeply(asked: Asked) -> None:
     check(asked, [strategy | steps for strategy in STRATEGIES for steps in STEPS])

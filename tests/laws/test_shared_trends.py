@@ -72,6 +72,6 @@ def test_equals_the_oracle(texts: list[str], table: Any, cuts: list[int], sharin
 
 @pytest.mark.slow
 @given(sharing_workloads(), TABLES, CUTS, SHARING)
-@settings(max_examples=examples(750))
+@settings(max_examples=examples(200))
 def test_equals_the_oracle_deeply(texts: list[str], table: Any, cuts: list[int], sharing: Sharing) -> None:
     check(texts, table.to_pylist(), cuts, sharing)
