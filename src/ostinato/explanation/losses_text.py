@@ -44,7 +44,7 @@ def _report_lines(report: Report) -> list[str]:
 
 
 def _by_period(report: Report) -> list[str]:
-    """What was given up when; of a run that gave up nothing there is nothing to say."""
+    """The drops of each period, as lines. A run that dropped nothing has none."""
     if not report.periods or all(row.recall_estimate is not None for row in report.patterns):
         return []
     periods = at_most(report.periods, MOST_PERIODS)

@@ -28,7 +28,7 @@ _HINT = "Spark knows all of Java's patterns: compute the condition there, as a c
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What stands between two % of a pattern. Every text that fits has the same length."""
+    """The piece of a pattern between two %. All texts that it matches have the same length."""
 
     length: int
     text: str | None
@@ -118,7 +118,7 @@ def _like(ignore_case: bool) -> Function:
 _REFERENCE = re.compile(
     r"\\(?P<plain>.)|\$(?P<digits>[0-9]{1,9})|\$\{(?P<name>[A-Za-z][A-Za-z0-9]*)\}|[$\\]", re.DOTALL
 )
-"""What isn't plain text in a replacement; a $ or \\ alone is an error."""
+"""The references and escapes in a replacement. A single $ or \\ is an error."""
 
 
 def _check_pattern(site: Site, node: Typed) -> None:
@@ -138,7 +138,7 @@ def _regex(kinds: str, result: pa.DataType, compute: Callable[..., Any], least: 
         return eager(site, result, row_by_row(checked, with_site=True), cast)
 
     def checked(site: Site, *values: Any) -> Any:
-        """What `compute` gives. A pattern or a text that is refused is an error with its place in the query."""
+        """The result of `compute`. A refused pattern or text is an error with a caret in the query."""
         try:
             return compute(site, *values)
         except RegexError as error:

@@ -266,7 +266,7 @@ class _Parser:
         return self._char(self._escaped(char))
 
     def _escaped(self, char: str) -> str:
-        """What an escape means, in Python's spelling; inside a class and outside."""
+        """The meaning of an escape in Python's spelling, inside a class and outside."""
         if char in "dDwWsS":
             return f"\\{char}"
         if char in _REFUSED_ESCAPES:

@@ -141,7 +141,7 @@ def _content(reply: bytes) -> str | NoReply:
 # --- checks -----------------------------------------------------------------------------------------------------------
 
 _Problem = tuple[str | None, str | None]
-"""What is wrong, and a hint."""
+"""The problem, and a hint."""
 
 
 def _url_problem(url: Any) -> _Problem:

@@ -60,13 +60,13 @@ class Kept:
     archive_rows: int = 0
     """How many rows of another table as archive the batch took in."""
     before: tuple[Released, ...] = ()
-    """What the batches before it had taken in of that table."""
+    """The rows of that table that earlier batches took in."""
     is_whole: bool = True
     """Whether no bucket waits for older rows before it can complete the batch."""
 
     @property
     def released(self) -> tuple[Released, ...]:
-        """What this batch and those before it have taken in of another table as archive."""
+        """The rows of another table as archive that this batch and earlier ones took in."""
         if self.watermark is None:
             return self.before
         after = self.before[-1].until if self.before else None
@@ -81,7 +81,7 @@ class Told:
     watermark: int | None
     definition: str
     released: tuple[Released, ...] = ()
-    """What the batches before it have taken in of another table as archive."""
+    """The rows of another table as archive that earlier batches took in."""
     late_archive_rows: int = 0
     """How many rows reached that table too late to be taken in."""
 
