@@ -15,6 +15,8 @@ import pytest
 from ostinato import kernel_cache
 from ostinato.errors import OstinatoWarning
 from ostinato.kernel_cache import inline_kernel, interpreted, kernel, prepare_numba_cache
+from ostinato.kernel_sources import KernelSources
+from ostinato.matching.interpreted import search_interpreted
 
 SOURCES = Path(kernel_cache.__file__).parent
 
@@ -76,29 +78,51 @@ def test_old_folders_go_and_recent_ones_stay(tmp_path: Path, monkeypatch: pytest
     assert {folder.name for folder in tmp_path.iterdir()} == {"kernels-recent", chosen.name}
 
 
-def test_a_kernel_of_an_edited_file_gets_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "_SOURCES", tmp_path)
-    (tmp_path / "kernel_cache.py").write_text("")
-    (tmp_path / "matching").mkdir()
-    seen = set()
-    for body in ("1", "2"):  # a constant that kernels of another file may have compiled in
-        (tmp_path / "matching" / "constants.py").write_text(f"X = {body}\n")
-        seen.add(kernel_cache._fingerprint())
+def test_a_kernel_gets_a_new_folder_when_a_module_behind_it_is_edited(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "engine").mkdir()
     (tmp_path / "unrelated.py").write_text("Y = 1\n")
-    seen.add(kernel_cache._fingerprint())
-    assert len(seen) == 2
+    (tmp_path / "constants.py").write_text("X = 1\n")
+    (tmp_path / "shared" / "numbers.py").write_text("from ostinato.constants import (\n    X,\n)\n")
+    (tmp_path / "engine" / "search.py").write_text("from ostinato.shared import numbers\n")
+
+    def fingerprints() -> list[str]:
+        return [KernelSources(tmp_path).fingerprint(makers) for makers in (["engine/search.py"], ["constants.py"], [])]
+
+    before = fingerprints()
+    (tmp_path / "unrelated.py").write_text("Y = 2\n")
+    after_unrelated = fingerprints()
+    (tmp_path / "constants.py").write_text("X = 2\n")
+    after_constant = fingerprints()
+    assert after_unrelated[:2] == before[:2]
+    assert not set(after_constant) & {*before, *after_unrelated}
+    assert after_unrelated[2] != before[2]  # a kernel from outside may use every module
 
 
-def test_techniques_keep_their_kernels_when_another_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "_SOURCES", tmp_path)
-    (tmp_path / "kernel_cache.py").write_text("")
-    for name in ("one", "other"):
-        (tmp_path / "techniques" / name).mkdir(parents=True)
-        (tmp_path / "techniques" / name / "kernels.py").write_text("X = 1\n")
-    before = [kernel_cache._fingerprint(part) for part in (None, "one", "other")]
-    (tmp_path / "techniques" / "other" / "kernels.py").write_text("X = 2\n")
-    after = [kernel_cache._fingerprint(part) for part in (None, "one", "other")]
-    assert after[:2] == before[:2] and after[2] != before[2]
+def test_what_kernels_import_is_what_their_fingerprint_reads() -> None:
+    """The modules that Python loads for a kernel module are among those that its fingerprint reads."""
+    program = """
+        import sys, ostinato.techniques.bounded_latency.matcher_kernels
+        print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("ostinato.")))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, "PYTHONPATH": str(SOURCES.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {Path(name).relative_to(SOURCES).as_posix() for name in done.stdout.split()}
+    behind = KernelSources(SOURCES).behind(["techniques/bounded_latency/matcher_kernels.py"])
+    assert {path for path in loaded if not path.endswith("__init__.py")} <= behind
+
+
+def test_a_kernel_built_around_functions_of_another_module_depends_on_both() -> None:
+    stored = Path(search_interpreted.stats.cache_path)
+    alone = prepare_numba_cache(frozenset({"kernel_cache.py", "matching/search.py"}))
+    together = prepare_numba_cache(frozenset({"kernel_cache.py", "matching/search.py", "matching/interpreted.py"}))
+    assert alone is not None and not stored.is_relative_to(alone)
+    assert together is not None and stored.is_relative_to(together)
 
 
 PROGRAM = """
@@ -116,7 +140,7 @@ STORED = """
 """
 
 
-NEEDED = ("errors.py", "kernel_cache.py", "private_folders.py")
+NEEDED = ("errors.py", "kernel_cache.py", "kernel_sources.py", "private_folders.py")
 
 
 def run_where(tmp_path: Path, *, sources: Path, program: str = PROGRAM, **environment: str) -> tuple[str, int, int]:
@@ -180,7 +204,7 @@ def test_an_unsafe_folder_is_passed_over_with_one_warning(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     monkeypatch.setattr(kernel_cache, "_WARNED", set())
     with pytest.warns(OstinatoWarning, match="aren't kept in .*NUMBA_CACHE_DIR to an absolute folder") as caught:
-        folders = [prepare_numba_cache.__wrapped__(technique) for technique in (None, "parallel_runs")]
+        folders = [prepare_numba_cache.__wrapped__(makers) for makers in (frozenset(), frozenset({"errors.py"}))]
     assert len(caught) == 1
     assert {folder.parent.parent for folder in folders if folder is not None} == {tmp_path / "scratch"}
     assert not any((tmp_path / "open").iterdir())
@@ -188,7 +212,7 @@ def test_an_unsafe_folder_is_passed_over_with_one_warning(
 
 def test_numba_never_falls_back_to_a_folder_of_its_own_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda technique=None: tmp_path / "file" / "kernels")
+    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda makers=frozenset(): tmp_path / "file" / "kernels")
 
     @kernel
     def add_one(x: int) -> int:
@@ -214,7 +238,7 @@ def test_kernels_of_a_zip_are_stored_too(tmp_path: Path) -> None:
 
 
 def test_kernel_still_compiles_when_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda technique=None: None)
+    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda makers=frozenset(): None)
 
     @kernel
     def add_one(x: int) -> int:

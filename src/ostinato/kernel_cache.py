@@ -3,7 +3,8 @@
 numba's own cache has three gaps that this closes. It refuses to import a cached kernel where neither the package's
 folder nor HOME can be written (Spark workers often run so). It looks at the file of the kernel only, so a kernel keeps
 the old code of another file's kernel that it calls. And it hands out code without bounds checks when they are asked
-for. So each state of our sources has a folder of its own. The caller's numba settings are left as they are.
+for. So a kernel's folder stands for the state of all sources that it is made of. The caller's numba settings stay
+as they are.
 
 A stored kernel is code that runs when it is loaded. So kernels are stored only where no other user can write.
 """
@@ -14,6 +15,7 @@ import functools
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import time
 import warnings
@@ -21,11 +23,13 @@ from collections.abc import Callable, Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numba
 
 from ostinato.errors import OstinatoWarning
+from ostinato.kernel_sources import KernelSources
 from ostinato.private_folders import Untrusted, current_user, make_private, user_cache
 
 Function = Callable[..., Any]
@@ -35,14 +39,11 @@ _PACKAGE = Path(__file__).parent
 """Inside a zip, no folder has this name."""
 _SOURCES: Traversable = files("ostinato")
 """The same place, readable inside a zip as well."""
+_KERNEL_SOURCES = KernelSources(_SOURCES)
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 """Without numba's reference counting: arrays are borrowed from the caller, none may be made. Reading an array out of a
 tuple costs an atomic addition otherwise, which made the search ten times slower."""
-_FOLDERS_WITH_KERNELS = ("automaton", "events", "matching", "predicates", "results")
-"""With the constants that kernels take from modules beside them. Beyond these, a technique's kernels take from its own
-folder only: techniques don't import one another."""
-_TECHNIQUES = "techniques"
 _FOLDER_PREFIX = "kernels-"
 _WARNED: set[Path] = set()
 _FORGET_AFTER_SECONDS = 14 * 24 * 3600
@@ -77,7 +78,7 @@ def _uncached(function: Function, options: dict[str, Any]) -> Function:
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
-    folder = prepare_numba_cache(_technique(function))
+    folder = prepare_numba_cache(_makers(function))
     if folder is None:
         return _uncached(function, options)
     before = numba.config.CACHE_DIR
@@ -116,28 +117,45 @@ def interpreted(compiled: Function) -> Function:
     return behind
 
 
-def _technique(function: Function) -> str | None:
-    """The technique whose folder the function stands in."""
-    path = _within_package(function)
-    return path.parts[1] if path is not None and path.parts[0] == _TECHNIQUES else None
+def _makers(function: Function) -> frozenset[str]:
+    """The modules that make a kernel: the function's own, and those whose running code had it made. None for a function
+    from outside the package, which may call any kernel of it.
+
+    A module may hand functions of its own to another module, which builds a kernel around them.
+    """
+    own = _within_package(function)
+    if own is None:
+        return frozenset()
+    paths = {own.as_posix()}
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        path = _path_within_package(frame.f_code.co_filename)
+        if path is not None:
+            paths.add(path.as_posix())
+        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+    return frozenset(paths)
 
 
 def _within_package(function: Function) -> Path | None:
     """Where the function's source stands in this package; None where it stands elsewhere."""
+    return _path_within_package(function.__code__.co_filename) if hasattr(function, "__code__") else None
+
+
+def _path_within_package(file_name: str) -> Path | None:
     try:
-        return Path(function.__code__.co_filename).relative_to(_PACKAGE)
-    except (AttributeError, ValueError):
+        return Path(file_name).relative_to(_PACKAGE)
+    except ValueError:
         return None
 
 
 @functools.cache
-def prepare_numba_cache(technique: str | None = None) -> Path | None:
-    """The folder where kernels of this state of the sources are kept; None when nothing can be written.
+def prepare_numba_cache(makers: frozenset[str] = frozenset()) -> Path | None:
+    """The folder for kernels of these modules in this state of the sources; None when nothing can be written.
 
     The first that can be written, and by this user alone, of: NUMBA_CACHE_DIR if it is set, else this package's
     `__pycache__`, the user's cache folder; then a folder of the user's among temporary files.
     """
-    name = _FOLDER_PREFIX + _fingerprint(technique)
+    name = _FOLDER_PREFIX + _fingerprint(makers)
     for parent in _parents():
         try:
             folder = make_private(parent / name, current_user())
@@ -147,13 +165,13 @@ def prepare_numba_cache(technique: str | None = None) -> Path | None:
         except OSError:
             continue
         else:
-            _forget_old(folder.parent, keep=folder)
+            _forget_old(folder.parent)
             return folder
     return None
 
 
 def _warn_once(parent: Path, problem: Untrusted) -> None:
-    """One warning for all techniques, which each have a folder below this one."""
+    """One warning for all kernels, whose folders lie below this one."""
     if parent in _WARNED:
         return
     _WARNED.add(parent)
@@ -176,23 +194,10 @@ def _parents() -> Iterator[Path]:
     yield Path(tempfile.gettempdir()) / f"ostinato-{current_user() or 0}"
 
 
-def _fingerprint(technique: str | None = None) -> str:
-    """Stands for the sources that kernels are made of, and for the settings that change what they compile to."""
-    digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}".encode())
-    own = () if technique is None else (f"{_TECHNIQUES}/{technique}",)
-    for name in ("kernel_cache.py", *_FOLDERS_WITH_KERNELS, *own):
-        for path, source in _python_files(_SOURCES.joinpath(*name.split("/")), name):
-            digest.update(path.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _python_files(place: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
-    """The files at or below a place with their paths within the package, always in the same order."""
-    if place.is_file() and path.endswith(".py"):
-        yield path, place
-    elif place.is_dir():
-        for child in sorted(place.iterdir(), key=lambda child: child.name):
-            yield from _python_files(child, f"{path}/{child.name}")
+def _fingerprint(makers: frozenset[str]) -> str:
+    """Stands for the sources of a kernel, and for the settings that change what they compile to."""
+    settings = f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}"
+    return hashlib.sha256(f"{settings} {_KERNEL_SOURCES.fingerprint(makers)}".encode()).hexdigest()[:16]
 
 
 def _check_writable(folder: Path) -> None:
@@ -201,12 +206,13 @@ def _check_writable(folder: Path) -> None:
     os.utime(folder)
 
 
-def _forget_old(parent: Path, keep: Path) -> None:
-    """Remove what no process has asked for in two weeks."""
+@functools.cache
+def _forget_old(parent: Path) -> None:
+    """Remove what no process has asked for in two weeks. Once for a process."""
     oldest = time.time() - _FORGET_AFTER_SECONDS
     for folder in parent.glob(f"{_FOLDER_PREFIX}*"):
         try:
-            if folder != keep and folder.stat().st_mtime < oldest:
+            if folder.stat().st_mtime < oldest:
                 shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             continue
