@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ostinato.event_queries.event_options import EventOptions
 from ostinato.language.binding import bind
 from ostinato.matching.event_matches import EventMatches, MatchLimits, find_event_matches
-from ostinato.matching.symbols import Mask
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.bounded_plan import bounded_programs
 from ostinato.planning.clause_inputs import share_inputs
@@ -17,8 +17,9 @@ from ostinato.planning.plan import make_plan
 from ostinato.planning.typed_clauses import type_clauses
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Column, Expr
-from ostinato.runtimes.event_queries import EventOptions, events
-from ostinato.runtimes.local import match_table, one_array
+from ostinato.rows.batches import Batch, Mask, one_array
+from ostinato.runtimes.event_queries import events
+from ostinato.runtimes.local import match_table
 from ostinato.runtimes.local_clauses import LocalClauses
 from ostinato.runtimes.local_events import LocalEvents
 from ostinato.runtimes.local_query import as_local_query
@@ -26,7 +27,6 @@ from ostinato.runtimes.task.bounded_rows import Arrival, arrive, numbering_of
 from ostinato.runtimes.task.clause_events import ClauseEvents
 from ostinato.runtimes.task.trend_matches import Scene, run_conditions
 from ostinato.runtimes.task.trends import TrendWorker
-from ostinato.runtimes.task.worker import Batch
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.materialise import PatternMatches

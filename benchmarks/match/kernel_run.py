@@ -21,8 +21,9 @@ from ostinato.matching.spans import whole_keys
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
+from ostinato.rows.batches import Batch
 from ostinato.runtimes import local
-from ostinato.runtimes.task.worker import Batch, Worker
+from ostinato.runtimes.task.worker import Worker
 
 Mask = NDArray[np.bool_]
 

@@ -26,7 +26,7 @@ FASTER = Goal(Sense.BELOW, 1.0, of_ratio=True)
 
 def measure_buckets(scale: Scale) -> list[Record]:
     from benchmarks.streaming.grouping import by_bucket, by_key
-    from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
+    from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
     spark = streaming_session()
     events = keyed_events(ROWS[scale], ROWS[scale])

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
 from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket, unpack_table
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
 SHIPPED = pa.schema(
     [pa.field("key", pa.string()), pa.field("ts", pa.timestamp("us", "UTC")), pa.field("price", pa.float64())]

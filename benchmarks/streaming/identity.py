@@ -23,9 +23,9 @@ from ostinato.planning.typed import Limits
 from ostinato.runtimes.spark.query import plan_query, session_settings
 from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint
 from ostinato.runtimes.spark.stream_definition import shipped_schema
-from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS
 from ostinato.runtimes.spark.stream_packing import BUCKET, PackByBucket
 from ostinato.runtimes.spark.stream_processor import BUCKET_STATE
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

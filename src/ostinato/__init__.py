@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
 
 if TYPE_CHECKING:
+    from ostinato.api.match import match
     from ostinato.explanation import Explanation, explain
     from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ostinato.runtimes.correlations import CorrelationQuery, CorrelationResult, correlate
     from ostinato.runtimes.event_queries import EventsQuery, events
     from ostinato.runtimes.graph_questions import GraphQuestions, LearntProposer
-    from ostinato.runtimes.local import match
     from ostinato.runtimes.path_endpoint import ChatEndpoint
     from ostinato.runtimes.paths import Graph, PathsResult, graph, paths
     from ostinato.runtimes.spark.clause import match_recognize
@@ -66,7 +66,7 @@ _HOMES = {
     "Workload": "ostinato.runtimes.workloads",
     "WorkloadResult": "ostinato.runtimes.workloads",
     "events": "ostinato.runtimes.event_queries",
-    "match": "ostinato.runtimes.local",
+    "match": "ostinato.api.match",
     "match_recognize": "ostinato.runtimes.spark.clause",
     "Graph": "ostinato.runtimes.paths",
     "PathsResult": "ostinato.runtimes.paths",

@@ -55,18 +55,20 @@ import pyarrow.compute as pc
 
 from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError, did_you_mean, speaking_of
+from ostinato.kernels.constants import NO_TIME
 from ostinato.language.binding import bind
-from ostinato.matching.search import NO_TIME
-from ostinato.planning.plan import DECIDED, LATE, MATCHED, PREFIX, make_plan
+from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates import types as t
-from ostinato.runtimes.local import LocalPlan, as_table, local_settings, one_array
+from ostinato.rows.batches import OutputRows, one_array
+from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX
+from ostinato.runtimes.arrow_tables import as_table
+from ostinato.runtimes.local import LocalPlan, local_settings
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.spark.stream_options import LATE_COLUMN, StreamSettings
 from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
 from ostinato.runtimes.task.stream_checks import check_streamable
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
-from ostinato.runtimes.task.worker import OutputRows
+from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
 
 Moment = datetime | date | str | int
 """A point in time; as text in the form 2024-01-31 12:00:00, as a number in microseconds since 1970."""

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 
 _OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0001))[0]
 _VALUES = (0.0, -0.0, float("nan"), _OTHER_NAN, None, 1.5)

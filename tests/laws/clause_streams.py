@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from ostinato.kernels.constants import NO_TIME
 from ostinato.matching.event_matches import MatchLimits
-from ostinato.matching.search import NO_TIME
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.typed_clauses import TypedClauses, type_clauses
 from ostinato.predicates.types import Settings

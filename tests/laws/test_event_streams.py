@@ -28,7 +28,7 @@ from tests.laws.event_strategies import (
 
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
-from ostinato.matching.search import NO_TIME
+from ostinato.kernels.constants import NO_TIME
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.event_queries import EventsQuery
 from ostinato.runtimes.local_events import LocalEvents

@@ -17,8 +17,9 @@ from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.pattern import variables
 from ostinato.reference.preferment import Path, Search, in_preferment_order
+from ostinato.rows.batches import Batch
 from ostinato.runtimes import local
-from ostinato.runtimes.task.worker import Batch, Window, Worker
+from ostinato.runtimes.task.worker import Window, Worker
 
 DEFINE = {"A": "", "B": "B AS kind <> 'a'", "C": "C AS kind = 'c'", "R": "R AS kind >= FIRST(kind)"}
 """A takes every row, R reads the run: its row is no smaller than the first of the match."""

@@ -13,7 +13,7 @@ import ostinato as ost
 from ostinato.errors import MatchError, QueryError
 from ostinato.planning import shared_matches as planning
 from ostinato.runtimes.bounded_options import Shedding
-from ostinato.runtimes.task.trends import ENUMERATED_AFTER_ALL
+from ostinato.runtimes.task.bounded import ENUMERATED_AFTER_ALL
 from ostinato.sharing.clock import Work
 
 HEAD = "TYPE kind TIME ts"

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.errors import MatchError
-from ostinato.matching.search import NO_TIME
+from ostinato.kernels.constants import NO_TIME
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.runtimes.task import summary_pages

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.runtimes.test_local_clauses import AB, ABD, CALLS, FIRST
 
 import ostinato as ost
+from ostinato.event_queries.event_options import EventOptions
 from ostinato.planning.bounded_clauses import Sharing
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.spark.bounded_clauses import SparkClauses
 

@@ -17,11 +17,12 @@ from ostinato.matching.failures import failure_of
 from ostinato.matching.reachability import Reachable, reachable_states
 from ostinato.matching.shifts import after_last, starting_rows, without_overlap
 from ostinato.matching.spans import Spans
-from ostinato.matching.symbols import ALWAYS, Mask, symbols_of
+from ostinato.matching.symbols import ALWAYS, symbols_of
 from ostinato.matching.tables import Automaton, automaton_tables
 from ostinato.predicates.interpreter import Conditions
 from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
 from ostinato.results.matches import Matches, ranges
+from ostinato.rows.batches import Mask
 
 _MODES = {
     MatchMode.PREFERRED: s.PREFERRED,

@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernel_cache import kernel
+from ostinato.kernels.constants import NO_TIME
 from ostinato.matching import search as s
 from ostinato.matching.engine import OverRun, Task, check_longest, rules_of
 from ostinato.matching.failures import failure_of
 from ostinato.matching.reachability import NO_STATES, Reachable, reachable_states
 from ostinato.matching.spans import whole_keys
-from ostinato.matching.symbols import Mask, symbols_of
+from ostinato.matching.symbols import symbols_of
 from ostinato.matching.tables import Automaton, pack_bits
 from ostinato.results.matches import Matches, ranges
+from ostinato.rows.batches import Mask
 from ostinato.stopping import check_stopped, stop_flag
 
 Ints = NDArray[np.int64]
@@ -118,7 +120,7 @@ def prepare(
     return Prepared(task, key_at, time_us, reachable, over_run)
 
 
-def find(prepared: Prepared, probes: Probes, mode: ProbeMode, known_until: int = s.NO_TIME) -> ProbeMatches:
+def find(prepared: Prepared, probes: Probes, mode: ProbeMode, known_until: int = NO_TIME) -> ProbeMatches:
     """The matches of the mode in each probe; with WITHIN, rows that follow are later than `known_until`."""
     task, over_run = prepared.task, prepared.over_run
     count = len(probes.start)

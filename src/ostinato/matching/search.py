@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.constants import NO_TIME
 from ostinato.matching.tables import Automaton
 from ostinato.stopping import check_stopped, stop_flag
 
@@ -50,10 +51,6 @@ STEPS_PER_LOOK = 4096
 
 # Places in `progress`.
 SPAN, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, SPAN_STEPS, SPAN_BEGAN = 0, 1, 2, 3, 4, 5, 6, 7, 8
-
-
-NO_TIME = -(1 << 63)
-"""The time of a row that has none; as `known_until`: nothing is known about rows to come."""
 
 
 class Rules(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.matching.search import NO_TIME
+from ostinato.kernels.constants import NO_TIME
 
 
 class Spans(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.matching.tables import pack_bits
+from ostinato.rows.batches import Mask
 
-Mask = NDArray[np.bool_]
 ALWAYS = -1
 """The condition of a variable that has none."""
 

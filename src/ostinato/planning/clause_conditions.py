@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.planning.conditions import may_fail
 from ostinato.planning.navigation import depends_on_match, references
-from ostinato.planning.plan import NONE, PREFIX, MatchPlan
+from ostinato.planning.plan import NONE, MatchPlan
 from ostinato.planning.row_graph import Place, RowGraph, RowNode
 from ostinato.query.event_query import RunCondition
 from ostinato.query.expressions import (
@@ -28,6 +28,7 @@ from ostinato.query.expressions import (
     children,
     rebuild,
 )
+from ostinato.rows.column_names import PREFIX
 
 PLACE = f"{PREFIX}place"
 """A column that run conditions may read: the number of the row in its partition."""

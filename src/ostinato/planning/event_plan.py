@@ -16,7 +16,7 @@ from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Program
 from ostinato.planning.event_adjacency import Comparison, Edge, as_adjacent, edges_of, operands
 from ostinato.planning.event_outputs import Output, Slots
 from ostinato.planning.navigation import TRUE
-from ostinato.planning.plan import MAX_PUSHED, PREFIX, Input
+from ostinato.planning.plan import MAX_PUSHED, Input
 from ostinato.query.event_query import (
     AdjacentCondition,
     AllOf,
@@ -30,6 +30,7 @@ from ostinato.query.event_query import (
     TimeWindows,
 )
 from ostinato.query.expressions import Column, Expr, span_of
+from ostinato.rows.column_names import PREFIX
 
 VARIABLE = "variable"
 """The field of an event of a match that says which variable it is bound to."""

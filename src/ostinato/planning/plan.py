@@ -28,16 +28,8 @@ from ostinato.query.expressions import (
 )
 from ostinato.query.match_recognize import MatchMode
 from ostinato.query.pattern import Pattern
+from ostinato.rows.column_names import PREFIX
 
-PREFIX = "__ost_"
-MATCHED = f"{PREFIX}matched"
-"""The output column that tells rows of matches from unmatched ones, where both are shown."""
-ERROR = f"{PREFIX}error"
-"""The output column that carries an error from a task in one line."""
-DECIDED = f"{PREFIX}decided"
-"""A stream's output column with the moment at which the row could be known: later than the watermark of the step."""
-LATE = f"{PREFIX}late"
-"""A stream's output column that marks late rows, where they are shown."""
 MAX_PUSHED = 1_000
 """Conditions and expressions over one row that are evaluated before matching: more make Spark very slow."""
 NONE = -1

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.expressions import Aggregate, Expr, MatchNumber, Navigation, walk
 from ostinato.techniques.parallel_runs.shared_part import SharedPart, shared_part
-from ostinato.techniques.parallel_runs.slices import Margins
+
+
+class Margins(NamedTuple):
+    """How many rows before and after those of a match conditions and measures may read."""
+
+    before: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.decimals import rescaled

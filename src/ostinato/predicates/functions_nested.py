@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.events.ordering import python_values
+from ostinato.expressions.values.value_order import python_values
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.comparisons import sort_key

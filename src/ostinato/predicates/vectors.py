@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.events.ordering import python_values
+from ostinato.expressions.values.value_order import python_values
 from ostinato.predicates import types as t
 
 Bools = npt.NDArray[np.bool_]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from html import escape
+from typing import TYPE_CHECKING
 
 from ostinato.report.price_chart import Excerpt, Size
-from ostinato.report.stories import Story
 from ostinato.results.svg import Scale, element, text
+
+if TYPE_CHECKING:
+    from ostinato.report.stories import Story
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 14.0, 30.0, 26.0
 _LOWEST = 0.3

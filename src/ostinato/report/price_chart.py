@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from ostinato.report.stories import Story
 from ostinato.results.svg import Scale, area_path, element, line_path, round_ticks, text
+
+if TYPE_CHECKING:
+    from ostinato.report.stories import Story
 
 
 @dataclass(frozen=True, slots=True)

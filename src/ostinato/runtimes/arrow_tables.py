@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.interchange
 
 from ostinato.errors import QueryError
 from ostinato.predicates import types as t
+from ostinato.rows.batches import one_array
 
 _ON_SPARK = (
     "a Spark DataFrame goes to ost.sql(text, t=df), df.transform(ost.match_recognize(...)) or df.transform(query)"
@@ -108,3 +110,16 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_run_end_encoded(kind):
         return _decoded(pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type))
     return _decoded(column.cast(kind.value_type)) if pa.types.is_dictionary(kind) else column
+
+
+def as_table(data: Any, settings: t.Settings) -> pa.Table:
+    """The data as an Arrow table with the types that Spark has, each column in one piece."""
+    table = arrow_table(data, settings)
+    return pa.Table.from_arrays([one_array(column) for column in table.columns], names=table.column_names)
+
+
+def columns_of(table: pa.Table) -> dict[str, pa.Array]:
+    """The columns by name; without names that stand twice, which no bound query uses."""
+    names = table.column_names
+    once = {name for name, count in Counter(names).items() if count == 1}
+    return {name: one_array(column) for name, column in zip(names, table.columns, strict=True) if name in once}

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.runtimes.task.correlation_sides import SideWorker
 from ostinato.runtimes.task.correlation_task import CorrelationTask
 from ostinato.runtimes.task.correlation_wanted import FROM, ROWS_BEFORE, TO

@@ -13,10 +13,10 @@ from ostinato.errors import QueryError, speaking_of
 from ostinato.options import known_names
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
-from ostinato.runtimes.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.runtimes.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.correlation_archive import ArchiveReader, TableReader
-from ostinato.runtimes.local import as_table, local_settings
+from ostinato.runtimes.local import local_settings
 from ostinato.runtimes.local_correlations import LocalCorrelation
 from ostinato.runtimes.task.correlation import Advanced, Correlator, SharedLive
 from ostinato.runtimes.task.correlation_planner import Thought, declined_strategies

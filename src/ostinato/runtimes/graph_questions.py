@@ -38,9 +38,8 @@ from ostinato.errors import QueryError
 from ostinato.options import a_text, shown
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
-from ostinato.runtimes.arrow_tables import is_spark_dataframe
+from ostinato.runtimes.arrow_tables import as_table, is_spark_dataframe
 from ostinato.runtimes.calls import interruptible, refuse_deadline
-from ostinato.runtimes.local import as_table
 from ostinato.runtimes.path_options import PathOptions, node_name, path_options, read_proposals
 from ostinato.runtimes.paths import PathsResult, walk_paths
 from ostinato.sharing.bounds import Duration
@@ -155,7 +154,8 @@ class GraphQuestions:
             refuse_deadline(deadline)
             from ostinato.runtimes.spark.graph_questions import answered_dataframe
 
-            return answered_dataframe(self, questions, question, topic)
+            check_questions(questions.columns, question, topic)
+            return answered_dataframe(self, questions, question, topic, REPLIES)
         table = questions if isinstance(questions, pa.Table) else as_table(questions, Settings())
         check_questions(table.column_names, question, topic)
         if deadline is not None:

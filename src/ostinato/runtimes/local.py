@@ -1,20 +1,17 @@
-"""`ost.match`: one clause over a table in this process, no JVM. Expressions are the evaluator's subset of Spark's."""
+"""One clause over a table in this process, no JVM. Expressions are the evaluator's subset of Spark's."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.entry import only_our_errors
-from ostinato.errors import MatchError, QueryError, speaking_of
+from ostinato.errors import QueryError, speaking_of
 from ostinato.language.binding import bind
-from ostinato.language.event_fluent import EventBuilder
 from ostinato.options import a_text, shown, true_or_false
-from ostinato.planning.plan import MATCHED, MatchPlan, make_plan, slot_name
+from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 from ostinato.planning.slicing import declined_by_threads, useless_for_threads
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates import types as t
@@ -22,59 +19,11 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.arrow_tables import arrow_table
-from ostinato.runtimes.calls import interruptible
-from ostinato.runtimes.event_queries import EventsQuery, events
-from ostinato.runtimes.local_query import as_local_query
+from ostinato.rows.batches import Batch, OutputRows
+from ostinato.rows.column_names import MATCHED
+from ostinato.runtimes.arrow_tables import as_table, columns_of
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
-from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
-from ostinato.runtimes.workloads import Workload
-from ostinato.sharing.bounds import Duration
-
-
-@only_our_errors()
-def match(
-    query: Any,
-    table: Any,
-    *,
-    max_partial_matches: int = Limits().max_partial_matches,
-    workers: int = 1,
-    slice_rows: int | None = None,
-    ansi: bool = True,
-    timezone: str = "UTC",
-    deadline: Duration | None = None,
-) -> pa.Table:
-    """The matches of a clause in a table, in this process.
-
-    `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
-    `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
-    Table, a pandas or Polars DataFrame or record batches. Expressions may use the functions of docs/reference.md.
-    `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
-
-    With `workers` above 1, rows are cut into slices of `slice_rows` that so many threads match, also inside one
-    partition; the result is the same. Without `slice_rows`, one thread matches where more would gain nothing. With a
-    `deadline` ("10 seconds") a call that takes longer raises DEADLINE_PASSED.
-    """
-    settings, limits = local_settings(ansi, timezone), Limits(max_partial_matches)
-    parallel = Parallel(workers, slice_rows)
-    return interruptible(lambda: _match(query, table, settings, limits, parallel), deadline)
-
-
-def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, parallel: Parallel) -> pa.Table:
-    if isinstance(query, EventBuilder):
-        query = events(query)
-    if isinstance(query, EventsQuery):
-        from ostinato.runtimes.local_events import match_events
-
-        if (limits, parallel) != (Limits(), Parallel()):
-            hint = "query.with_options(max_partial_matches=...); event queries aren't cut into slices"
-            raise QueryError("INVALID_OPTION", "an event query has options of its own", hint=hint)
-        return match_events(query, table, settings)
-    if isinstance(query, Workload):
-        raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
-    asked = as_local_query(query)
-    found = match_table(asked.clause, table, settings=settings, limits=limits, parallel=parallel)
-    return asked.select(found, settings)
+from ostinato.runtimes.task.worker import Worker
 
 
 def match_table(
@@ -93,19 +42,6 @@ def match_table(
         return local.run(arrow, parallel)
 
 
-def as_table(data: Any, settings: t.Settings) -> pa.Table:
-    """The data as an Arrow table with the types that Spark has, each column in one piece."""
-    table = arrow_table(data, settings)
-    return pa.Table.from_arrays([one_array(column) for column in table.columns], names=table.column_names)
-
-
-def columns_of(table: pa.Table) -> dict[str, pa.Array]:
-    """The columns by name; without names that stand twice, which no bound query uses."""
-    names = table.column_names
-    once = {name for name, count in Counter(names).items() if count == 1}
-    return {name: one_array(column) for name, column in zip(names, table.columns, strict=True) if name in once}
-
-
 def local_settings(ansi: bool, timezone: str) -> t.Settings:
     """The session's rules, where there is no session: what `ansi=` and `timezone=` say, checked."""
     true_or_false("ansi", ansi)
@@ -116,22 +52,6 @@ def local_settings(ansi: bool, timezone: str) -> t.Settings:
     except pa.ArrowException as error:
         raise QueryError("INVALID_OPTION", f"timezone can't be {shown(timezone)}", hint=hint) from error
     return settings
-
-
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """The column in one piece."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    if not column.num_chunks:
-        return pa.array([], column.type)
-    try:
-        return pa.concat_arrays(column.chunks)
-    except pa.ArrowInvalid as error:  # Arrow counts the bytes of texts in 32 bits
-        raise MatchError(
-            "TASK_TOO_LARGE",
-            f"a column of one task holds too much text: {error}",
-            hint="leave the column out of the query, or spread the keys over more partitions",
-        ) from None
 
 
 class LocalPlan:

@@ -12,20 +12,21 @@ import pyarrow.compute as pc
 
 from ostinato.errors import QueryError, in_statement, speaking_of
 from ostinato.language.correlation import CorrelationQuery, read_correlation
-from ostinato.matching.symbols import Mask
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.correlation_names import ARCHIVE, LIVE
 from ostinato.planning.correlation_plan import Clock, CorrelationPlan, clocks_of, plan_correlation
-from ostinato.planning.plan import PREFIX, MatchPlan
+from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import Limits, check_condition
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.types import Settings, normalise
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.query.expressions import ColumnRef, Expr
-from ostinato.runtimes.local import LocalPlan, columns_of, one_array
+from ostinato.rows.batches import Mask, OutputRows, one_array
+from ostinato.rows.column_names import PREFIX
+from ostinato.runtimes.arrow_tables import columns_of
+from ostinato.runtimes.local import LocalPlan
 from ostinato.runtimes.task.correlation_results import output_fields
 from ostinato.runtimes.task.correlation_task import CorrelationTask, SideTask
-from ostinato.runtimes.task.worker import OutputRows
 
 _BITS = f"{PREFIX}bits"
 _BITS_PER_COLUMN = 62

@@ -7,25 +7,22 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
 from ostinato.planning.event_plan import plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import prepare
 from ostinato.query.expressions import Column, Expr
+from ostinato.rows.batches import Batch
+from ostinato.runtimes.arrow_tables import as_table, columns_of
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.event_queries import (
-    EventOptions,
-    EventsQuery,
-    bound_queries,
-    with_groups,
-)
-from ostinato.runtimes.local import as_table, columns_of
+from ostinato.runtimes.task.bounded import shared_plans
 from ostinato.runtimes.task.trend_columns import trend_columns
 from ostinato.runtimes.task.trends import Found, TrendOptions, TrendWorker
-from ostinato.runtimes.task.worker import Batch
 
 
-def match_events(query: EventsQuery, table: Any, settings: t.Settings) -> pa.Table:
+def match_events(query: EventRequest, table: Any, settings: t.Settings) -> pa.Table:
     """The rows of one event query."""
     arrow = as_table(table, settings)
     local = LocalEvents([query], ("",), arrow.schema, query.options, settings)
@@ -37,7 +34,7 @@ class LocalEvents:
 
     def __init__(
         self,
-        queries: Sequence[EventsQuery],
+        queries: Sequence[EventRequest],
         names: Sequence[str],
         schema: pa.Schema,
         options: EventOptions,
@@ -52,12 +49,12 @@ class LocalEvents:
             plan, self.types.__getitem__, settings, numbers=options.numbers, approximate=options.approximate
         )
         self.columns = trend_columns(self.typed, self.types)
-        self.options = TrendOptions(
-            options.sharing, options.max_matches, options.max_partial_matches, request.for_queries(names)
-        )
+        self.options = TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
+        self.request = request.for_queries(names)
 
     def run(self, table: pa.Table) -> Found:
-        return TrendWorker(self.typed, self.names, self.options).run(self.batch(table))
+        shared = shared_plans(self.typed, self.names, self.options.sharing, self.request, self.options.limits())
+        return TrendWorker(self.typed, self.names, self.options, shared).run(self.batch(table))
 
     def batch(self, table: pa.Table) -> Batch:
         """Rows with what is evaluated for each of them before anything is counted."""

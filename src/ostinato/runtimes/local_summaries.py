@@ -15,11 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, OstinatoError, QueryError
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.predicates import types as t
 from ostinato.query.summary_query import LARGEST_TIME_US
 from ostinato.results.summary_answer import SummaryAnswer
-from ostinato.runtimes.local import as_table, one_array
+from ostinato.rows.batches import one_array
+from ostinato.runtimes.arrow_tables import as_table
 from ostinato.runtimes.task.summary_answers import AnswerLayout
 from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, key_values, summary_input
 from ostinato.runtimes.task.trend_results import window_edges as times_of

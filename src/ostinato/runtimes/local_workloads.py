@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.predicates import types as t
-from ostinato.runtimes.local import as_table
+from ostinato.runtimes.arrow_tables import as_table
 from ostinato.runtimes.local_events import LocalEvents
 from ostinato.runtimes.task.workload_layout import OutputColumn, common_table, make_layout
-from ostinato.runtimes.workloads import Workload, WorkloadResult
+from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:
+    from ostinato.runtimes.workloads import Workload
     from ostinato.techniques.bounded_latency.report import Report
 
 
@@ -32,7 +33,7 @@ class _Answers:
     statistics: Mapping[str, int] = field(default_factory=dict)
 
 
-def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Settings()) -> WorkloadResult[pa.Table]:
+def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Settings()) -> WorkloadRows[pa.Table]:
     """The rows of all queries of a workload."""
     arrow = as_table(table, settings)
     events = _events(workload, arrow, settings) if workload.events else _Answers()
@@ -48,7 +49,7 @@ def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Set
     layout = make_layout(list(columns.values()))
     rows = common_table(layout, workload.names, list(whole.values()), settings)
     reports = (*events.reports, *clauses.reports)
-    return WorkloadResult(rows, tables, events.statistics, workload, arrow.schema, reports)
+    return WorkloadRows(rows, tables, events.statistics, arrow.schema, reports)
 
 
 def _events(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answers:

@@ -22,7 +22,7 @@ from ostinato.language.path_query import path_query, render_path
 from ostinato.options import a_text, shown, whole_number
 from ostinato.query.path_query import OneEdge, PathQuery, edges
 from ostinato.runtimes.http_call import NoReply, call
-from ostinato.runtimes.paths import facts_of
+from ostinato.techniques.path_queries.found_table import facts_of
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MOST_TIMEOUT_SECONDS = 1_000_000

@@ -32,13 +32,12 @@ from ostinato.errors import QueryError
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
 from ostinato.results.paths_svg import ShownPath, draw_paths, page
-from ostinato.runtimes.arrow_tables import is_spark_dataframe
+from ostinato.runtimes.arrow_tables import as_table, is_spark_dataframe
 from ostinato.runtimes.calls import interruptible, refuse_deadline
-from ostinato.runtimes.local import as_table
 from ostinato.runtimes.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
 from ostinato.sharing.bounds import Duration
 from ostinato.sharing.clock import Clock
-from ostinato.techniques.path_queries.found_table import found_table
+from ostinato.techniques.path_queries.found_table import facts_of, found_table
 from ostinato.techniques.path_queries.graph import COLUMNS, Graph, make_graph
 from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
 from ostinato.techniques.path_queries.selection import Contributions
@@ -77,30 +76,6 @@ class PathsResult:
 
     def _repr_svg_(self) -> str:
         return self.svg()
-
-
-def facts_of(table: pa.Table, limit: int | None = None) -> list[str]:
-    """The first paths of a table as lines, each once; one without an edge says nothing."""
-    lines: dict[str, None] = {}
-    for nodes, relations in zip(table["nodes"], table["relations"], strict=True):
-        if limit is not None and len(lines) >= limit:
-            break
-        if len(relations):
-            lines[path_text(nodes.as_py(), relations.as_py())] = None
-    return list(lines)
-
-
-def path_text(nodes: Sequence[str], relations: Sequence[str]) -> str:
-    """One path as a line.
-
-    >>> path_text(["Alila", "Amos Gitai", "Kedma"], ["written_by", "^written_by"])
-    'Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma'
-    """
-    parts = [nodes[0]] if nodes else []
-    for relation, node in zip(relations, nodes[1:], strict=True):
-        parts.append(f"<-[{relation[1:]}]-" if relation.startswith("^") else f"-[{relation}]->")
-        parts.append(node)
-    return " ".join(parts)
 
 
 @only_our_errors()

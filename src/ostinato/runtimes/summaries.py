@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
+from ostinato.event_queries.event_options import Numbers
 from ostinato.language.intervals import parse_interval
 from ostinato.options import a_text, one_of, shown, whole_number
 from ostinato.query.event_query import Selection
@@ -28,10 +29,9 @@ from ostinato.results.summary_answer import KeptEvent, SummaryAnswer
 from ostinato.results.trend_numbers import NumberForm
 from ostinato.runtimes.arrow_tables import spark_dataframe
 from ostinato.runtimes.calls import interruptible
-from ostinato.runtimes.event_queries import Numbers
-from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.runtimes.task.summary_rows import SummaryColumns
 from ostinato.sharing.bounds import Duration
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,11 +12,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
+from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.language.event_binding import TypeArgument
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.lexer import tokenize
@@ -25,9 +26,10 @@ from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.calls import interruptible, refuse_deadline
-from ostinato.runtimes.event_queries import EventOptions, EventsQuery, changed_options, events
+from ostinato.runtimes.event_queries import EventsQuery, events
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
 from ostinato.sharing.bounds import Duration
+from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +41,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadResult(Generic[T]):
+class WorkloadResult(WorkloadRows[T]):
     """What a workload found: a pyarrow Table in process, a lazy DataFrame on Spark.
 
     `rows` has the rows of all queries: `query`, `group` (a struct of the GROUP BY columns of all queries),
@@ -51,21 +53,8 @@ class WorkloadResult(Generic[T]):
     that share its shuffle, too: to look at many of them, write `rows` once and read that.
     """
 
-    rows: T
-    queries: Mapping[str, T]
-    statistics: Mapping[str, int] = field(default_factory=dict)
-    """What the engines did, where the work was done in this process: bursts shared, split, merged and so on."""
     workload: Workload | None = None
     """What was asked; `ost.explain` of a result tells what its run did."""
-    input: Any = None
-    """Of what it was asked: a schema in process, a DataFrame on Spark."""
-    reports: tuple[Report, ...] = ()
-    """In process, under a bound: what each engine gave up."""
-    metrics: DataFrame | None = None
-    """On Spark, under a bound: what was given up, a row for each task (or micro-batch and bucket) and query."""
-    with_metrics: DataFrame | None = None
-    """On Spark, under a bound: `rows` and `metrics` of one and the same run, to be written once. What was given up
-    stands in the column `report`, which is NULL in the rows of matches."""
 
     @property
     def report(self) -> Report:
@@ -178,13 +167,18 @@ class Workload:
             refuse_deadline(deadline)
             from ostinato.runtimes.spark.workloads import workload_dataframes
 
-            return workload_dataframes(self, data)
+            return _result(self, workload_dataframes(self, data))
         return interruptible(lambda: self._run_in_process(data), deadline)
 
     def _run_in_process(self, data: Any) -> WorkloadResult[pa.Table]:
         from ostinato.runtimes.local_workloads import workload_tables
 
-        return workload_tables(self, data)
+        return _result(self, workload_tables(self, data))
+
+
+def _result(workload: Workload, found: WorkloadRows[T]) -> WorkloadResult[T]:
+    values = {field.name: getattr(found, field.name) for field in fields(found)}
+    return WorkloadResult(**values, workload=workload)
 
 
 _CLAUSE_WORDS = frozenset({"MATCH_RECOGNIZE", "PARTITION", "ORDER", "MEASURES", "SELECT", "WITH", "("})

@@ -13,10 +13,11 @@ import ostinato as ost
 from ostinato.errors import unwrap
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
-from ostinato.planning.plan import ERROR, make_plan, slot_name
+from ostinato.planning.plan import make_plan, slot_name
 from ostinato.planning.typed import Limits, type_plan
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Column
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, SparkTask, bits_name
 from ostinato.runtimes.task import arrow_batches
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.kernels.constants import NO_TIME
 from ostinato.matching.event_matches import MatchLimits
-from ostinato.matching.search import NO_TIME
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.local_events import LocalEvents

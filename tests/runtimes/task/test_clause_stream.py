@@ -8,7 +8,7 @@ import pytest
 from tests.laws.clause_streams import ClauseStream
 
 import ostinato as ost
-from ostinato.matching.search import NO_TIME
+from ostinato.kernels.constants import NO_TIME
 from ostinato.planning.typed_clauses import TypedStream
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.task.bounded_clauses import ClausesTask

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ostinato as ost
-from ostinato.runtimes.local import one_array
+from ostinato.rows.batches import one_array
 from ostinato.runtimes.task import summary_batches
 from ostinato.runtimes.task.summary_answers import AnswerLayout
 from ostinato.runtimes.task.summary_batches import Moments, SummaryBatch

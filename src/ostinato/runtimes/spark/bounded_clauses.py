@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import ERROR, MatchPlan
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.planning.plan import MatchPlan
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.local_query import LocalQuery
 from ostinato.runtimes.spark.clause_parts import ClausePart, ClauseWorkload, TogetherPart, common_rows
 from ostinato.runtimes.spark.clause_stream import stream_parts

@@ -17,8 +17,8 @@ from ostinato.query.match_recognize import MatchRecognize
 from ostinato.runtimes.arrow_tables import spark_dataframe
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy, match_batch
 from ostinato.runtimes.spark.query import plan_query, session_settings
-from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, Late, StreamSettings
 from ostinato.runtimes.spark.streaming import match_stream
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.planning.bounded_clauses import plan_clauses
-from ostinato.planning.plan import DECIDED, MatchPlan
+from ostinato.planning.plan import MatchPlan
 from ostinato.query.expressions import Column, Expr
+from ostinato.rows.column_names import DECIDED
 from ostinato.runtimes.bounded_report import REPORT_TYPE
 from ostinato.runtimes.spark.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition, ClauseStreamTask, written
@@ -26,10 +27,10 @@ from ostinato.runtimes.spark.event_tasks import QUERY, REPORT
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_checks import check_machine, check_query, warn_of_unbounded_state
 from ostinato.runtimes.spark.stream_definition import describe_shipped, shipped_schema
-from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import WATERMARK
 from ostinato.runtimes.spark.streaming import match_stream, through_buckets
 from ostinato.runtimes.spark.types import spark_type
+from ostinato.streams.stream_settings import StreamSettings
 
 
 def stream_parts(asked: ClauseWorkload) -> list[ClausePart]:

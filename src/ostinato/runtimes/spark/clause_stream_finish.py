@@ -8,7 +8,7 @@ import json
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import ERROR
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.clause_parts import ClauseWorkload, common_rows
 from ostinato.runtimes.spark.clause_stream import StreamPart
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition

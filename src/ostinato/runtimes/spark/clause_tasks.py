@@ -13,8 +13,8 @@ from ostinato.runtimes.spark.event_tasks import QUERY, REPORT
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
+    from ostinato.rows.batches import OutputRows
     from ostinato.runtimes.task.bounded_clauses import ClausesTask
-    from ostinato.runtimes.task.worker import OutputRows
     from ostinato.techniques.bounded_latency.report import Report
 
 Batches = Iterator[pa.RecordBatch]
@@ -33,8 +33,7 @@ class ClauseOutput:
 
     def rows(self, clause: int, found: OutputRows) -> Batches:
         """The rows of a clause."""
-        from ostinato.runtimes.task.arrow_batches import batches_of
-        from ostinato.runtimes.task.worker import OutputRows
+        from ostinato.rows.batches import OutputRows, batches_of
 
         arrays = {self.stored[clause][name]: array for name, array in found.arrays.items()}
         arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[clause], pa.int32()), found.count)
@@ -42,9 +41,8 @@ class ClauseOutput:
 
     def report(self, report: Report) -> Batches:
         """What was given up, as rows that leave beside those of the clauses."""
+        from ostinato.rows.batches import OutputRows, batches_of
         from ostinato.runtimes.bounded_report import report_values
-        from ostinato.runtimes.task.arrow_batches import batches_of
-        from ostinato.runtimes.task.worker import OutputRows
 
         values = report_values(report)
         whose = [self.numbers[self.names.index(name)] for name in values.field("query").to_pylist()]
@@ -63,7 +61,7 @@ class WholeKeysTask:
     """How many row conditions are packed there."""
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import batch_of, failure
+        from ostinato.rows.batches import batch_of, failure
         from ostinato.runtimes.task.bounded_clauses import ClausesWorker
 
         try:

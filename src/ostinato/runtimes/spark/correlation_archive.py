@@ -18,7 +18,7 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.language.render import quote
-from ostinato.planning.plan import PREFIX
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.correlation_clock import as_constant, as_number, is_later
 from ostinato.runtimes.spark.correlation_wanted import FROM, ROWS_BEFORE, TO, Wanted, wanted_key
 from ostinato.runtimes.spark.quiet import without_error_log

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.entry import ours_or_raise
-from ostinato.planning.plan import ERROR
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.correlation_packing import (
     ARCHIVE_COUNT,
     ARCHIVE_ROWS,
@@ -73,7 +73,7 @@ class AdvanceBuckets:
     """The input has ended: only pairs come out."""
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.rows.batches import failure
         from ostinato.runtimes.task.correlation import Correlator
 
         try:
@@ -114,8 +114,8 @@ class AdvanceBuckets:
         return step
 
     def _times(self, rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
-        from ostinato.runtimes.local import one_array
-        from ostinato.runtimes.task.columns import microseconds_of
+        from ostinato.rows.batches import one_array
+        from ostinato.rows.times import microseconds_of
 
         return microseconds_of(one_array(rows.column(self.task.live.clock.start)))
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.planning.plan import ERROR, PREFIX
+from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, read_definition
 from ostinato.runtimes.spark.correlation_packing import (
     ARCHIVE_COUNT,

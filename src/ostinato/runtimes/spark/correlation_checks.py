@@ -17,7 +17,7 @@ from ostinato.runtimes.spark.correlation_archive import Source, read_source
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, Reads
 from ostinato.runtimes.spark.correlation_query import answer_of, check_archive_is_there
-from ostinato.runtimes.spark.stream_options import MOST_BUCKETS
+from ostinato.streams.stream_settings import MOST_BUCKETS
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.correlation_task import CorrelationOptions

@@ -15,8 +15,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
+from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.spark.query import SparkQuery
 
 IS_LIVE = f"{PREFIX}is_live"

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import ERROR, PREFIX
+from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.correlation_columns import hashed
 from ostinato.runtimes.spark.query import SparkQuery

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import PREFIX
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes
 from ostinato.runtimes.spark.correlation_packing import ARCHIVE_ROWS, HISTORY, PackedRows

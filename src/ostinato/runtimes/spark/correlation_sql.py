@@ -18,8 +18,8 @@ from ostinato.language.correlation import CorrelationText
 from ostinato.language.lexer import Kind, tokenize
 from ostinato.language.render import quote
 from ostinato.language.statement import Clause
-from ostinato.planning.plan import PREFIX
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
+from ostinato.rows.column_names import PREFIX
 
 LIVE = f"{PREFIX}live"
 ARCHIVE = f"{PREFIX}archive"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.entry import ours_or_raise
-from ostinato.planning.plan import ERROR
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.correlation_columns import Arriving
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class CorrelateKeys:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.rows.batches import failure
         from ostinato.runtimes.task.correlation import Correlator
 
         rows = [batch for batch in batches if batch.num_rows]
@@ -44,9 +44,7 @@ class CorrelateKeys:
 
 def pair_batches(results: pa.Table, output: pa.Schema) -> Batches:
     """The pairs in the columns and types that were promised; these are in the order of the pairs' own."""
-    from ostinato.runtimes.local import one_array
-    from ostinato.runtimes.task.arrow_batches import batches_of
-    from ostinato.runtimes.task.worker import OutputRows
+    from ostinato.rows.batches import OutputRows, batches_of, one_array
 
     names = [name for name in output.names if name != ERROR]
     arrays = {name: one_array(column) for name, column in zip(names, results.columns, strict=True)}

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import PREFIX
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.stream_packing import unpack_table
 

@@ -7,8 +7,8 @@ import json
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import DECIDED, ERROR
-from ostinato.runtimes.event_queries import EventsQuery
+from ostinato.event_queries.event_request import EventRequest
+from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.event_streaming import event_stream_task
 from ostinato.runtimes.spark.events import SparkEvents
@@ -22,7 +22,7 @@ def finished_events(definition: EventStreamDefinition, buckets: DataFrame) -> Da
     """The rows of one query in its own columns; of several as a workload gives them."""
     spark = buckets.sparkSession
     empty = spark.createDataFrame([], s.StructType.fromJson(json.loads(definition.columns)))
-    asked = [EventsQuery(query, options=definition.options) for query in definition.parsed()]
+    asked = [EventRequest(query, options=definition.options) for query in definition.parsed()]
     found = SparkEvents(asked, definition.names, empty, definition.options, definition.request, for_stream=True)
     (shuffle,) = found.shuffles
     task = event_stream_task(shuffle, found.task(shuffle))

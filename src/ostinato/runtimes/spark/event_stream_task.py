@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ostinato.event_queries.event_options import EventOptions
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_render import render_event_query
 from ostinato.predicates.types import Settings
 from ostinato.query.event_query import EventQuery
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.spark.event_tasks import EventsTask
 from ostinato.runtimes.spark.stream_workers import ByDefinition, definition_json, digest, with_decided
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
+    from ostinato.planning.event_types import TypedEventsPlan
+    from ostinato.runtimes.task.bounded import SharedPlans
     from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
     from ostinato.runtimes.task.trend_steps import TrendRows
     from ostinato.runtimes.task.trend_stream import TrendStreamWorker
@@ -122,6 +125,12 @@ def _worker(key: ByDefinition[EventStreamTask]) -> TrendStreamWorker | SharedStr
         (shared,) = task.shared.plans
         shared = shared.for_buckets(task.options.buckets)
         return SharedStreamWorker(task.typed, task.names, key.task.shipped, places, shared, task.worker_options())
+    from ostinato.runtimes.task.bounded import shared_plans
     from ostinato.runtimes.task.trend_stream import TrendStreamWorker
 
-    return TrendStreamWorker(task.typed, task.names, key.task.shipped, places, task.worker_options())
+    options = task.worker_options()
+
+    def sharing_of(typed: TypedEventsPlan, names: Sequence[str]) -> SharedPlans:
+        return shared_plans(typed, names, options.sharing, task.request, options.limits())
+
+    return TrendStreamWorker(task.typed, task.names, key.task.shipped, places, options, sharing_of)

@@ -15,7 +15,7 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.matching.event_program import BoundKind
-from ostinato.planning.plan import DECIDED, ERROR
+from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition, EventStreamTask, rendered
 from ostinato.runtimes.spark.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.runtimes.spark.stream_output import WATERMARK

@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.entry import ours_or_raise
+from ostinato.event_queries.event_options import EventOptions
 from ostinato.planning.event_types import TypedEventsPlan
-from ostinato.planning.plan import ERROR, PREFIX
+from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.bounded_options import BoundRequest
-from ostinato.runtimes.event_queries import EventOptions
 from ostinato.runtimes.spark.task import condition_places
 
 if TYPE_CHECKING:
+    from ostinato.rows.batches import Batch
     from ostinato.runtimes.task.bounded import SharedPlans
     from ostinato.runtimes.task.trends import TrendOptions, TrendWorker
-    from ostinato.runtimes.task.worker import Batch
     from ostinato.techniques.bounded_latency.report import Report
 
 REPORT = f"{PREFIX}report"
@@ -55,7 +55,7 @@ class EventsTask:
         from ostinato.runtimes.task.trends import TrendOptions
 
         options = self.options
-        return TrendOptions(options.sharing, options.max_matches, options.max_partial_matches, self.request)
+        return TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
 
     def worker(self) -> TrendWorker:
         from ostinato.runtimes.task.trends import TrendWorker
@@ -64,7 +64,7 @@ class EventsTask:
 
     def batch(self, batches: Batches) -> Batch | None:
         """All rows that arrive; None if there is none."""
-        from ostinato.runtimes.task.arrow_batches import batch_of
+        from ostinato.rows.batches import batch_of
 
         waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
         if not waiting:
@@ -73,7 +73,7 @@ class EventsTask:
 
     def answered(self, batches: Batches, answer: Callable[[Batch], Batches], output: pa.Schema) -> Batches:
         """What becomes of all rows that arrive, if there are any; an error leaves as a row."""
-        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.rows.batches import failure
 
         try:
             batch = self.batch(batches)
@@ -84,8 +84,7 @@ class EventsTask:
 
     def rows(self, query: int, columns: Sequence[pa.Array]) -> Batches:
         """The rows of a query as they leave."""
-        from ostinato.runtimes.task.arrow_batches import batches_of
-        from ostinato.runtimes.task.worker import OutputRows
+        from ostinato.rows.batches import OutputRows, batches_of
 
         count = len(columns[0])
         arrays = {self.output.names[place]: array for place, array in zip(self.places[query], columns, strict=True)}
@@ -94,9 +93,8 @@ class EventsTask:
 
     def report_rows(self, report: Report) -> Batches:
         """What was given up, as rows that leave beside those of the queries."""
+        from ostinato.rows.batches import OutputRows, batches_of
         from ostinato.runtimes.bounded_report import report_values
-        from ostinato.runtimes.task.arrow_batches import batches_of
-        from ostinato.runtimes.task.worker import OutputRows
 
         values = report_values(report)
         whose = [self.numbers[self.names.index(name)] for name in values.field("query").to_pylist()]
@@ -147,7 +145,7 @@ class SumsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.rows.batches import failure
         from ostinato.runtimes.task.trend_partials import together, unpacked
         from ostinato.runtimes.task.trend_results import of_groups
         from ostinato.runtimes.task.trends import slot_kinds

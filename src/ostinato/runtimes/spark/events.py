@@ -19,10 +19,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import ERROR
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.bounded_report import REPORT_NAME, REPORT_TYPE
-from ostinato.runtimes.event_queries import EventOptions, EventsQuery, bound_queries, with_groups
 from ostinato.runtimes.spark.event_keys import ShuffleKey, shuffle_key, stream_key
 from ostinato.runtimes.spark.event_shuffle import Shuffle, Source, stored_name
 from ostinato.runtimes.spark.event_streaming import stream_rows
@@ -33,7 +34,7 @@ from ostinato.runtimes.task.workload_layout import IN_STRUCTS, OutputColumn, Rol
 from ostinato.runtimes.task.workload_layout import QUERY as QUERY_NAME
 
 
-def events_dataframe(query: EventsQuery, df: DataFrame) -> DataFrame:
+def events_dataframe(query: EventRequest, df: DataFrame) -> DataFrame:
     """The rows of one event query; nothing runs yet."""
     return SparkEvents([query], ("",), df, query.options, for_stream=df.isStreaming).of_query(0)
 
@@ -43,7 +44,7 @@ class SparkEvents:
 
     def __init__(
         self,
-        queries: Sequence[EventsQuery],
+        queries: Sequence[EventRequest],
         names: Sequence[str],
         df: DataFrame,
         options: EventOptions,

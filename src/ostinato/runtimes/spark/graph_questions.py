@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from ostinato.runtimes.graph_questions import GraphQuestions
 
 
-def answered_dataframe(asked: GraphQuestions, questions: DataFrame, question: str, topic: str) -> DataFrame:
+def answered_dataframe(
+    asked: GraphQuestions, questions: DataFrame, question: str, topic: str, replies: pa.Schema
+) -> DataFrame:
     """Nothing runs yet. Columns whose names have dots, or that a reply has too, are refused."""
-    from ostinato.runtimes.graph_questions import REPLIES, check_questions
-
-    check_questions(questions.columns, question, topic)
     for name in questions.columns:
         if "." in name:
             raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
-    more = [s.StructField(field.name, spark_type(field.type)) for field in REPLIES]
+    more = [s.StructField(field.name, spark_type(field.type)) for field in replies]
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

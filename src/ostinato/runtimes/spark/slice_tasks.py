@@ -15,13 +15,14 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from ostinato.entry import ours_or_raise
-from ostinato.planning.plan import PREFIX, MatchPlan
+from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.expressions import MatchNumber
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.task import condition_bits
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.task.worker import OutputRows
+    from ostinato.rows.batches import OutputRows
 
 TARGET = f"{PREFIX}target"
 SLICE = f"{PREFIX}slice"
@@ -41,7 +42,7 @@ class SliceTask:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.rows.batches import failure
         from ostinato.runtimes.task.slice_records import edge_records
         from ostinato.runtimes.task.slice_worker import SliceWorker
 
@@ -70,7 +71,7 @@ class StitchTask:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import failure
+        from ostinato.rows.batches import failure
         from ostinato.runtimes.task.slice_records import edges_of
         from ostinato.runtimes.task.stitcher import Stitcher
 
@@ -128,8 +129,7 @@ def _named(batches: Batches, output: pa.Schema) -> Batches:
 
 
 def _results(found: OutputRows, output: pa.Schema, target: int, number: int | None) -> Batches:
-    from ostinato.runtimes.task.arrow_batches import batches_of
-    from ostinato.runtimes.task.worker import OutputRows
+    from ostinato.rows.batches import OutputRows, batches_of
 
     where = {
         TARGET: pa.repeat(pa.scalar(target, pa.int32()), found.count),

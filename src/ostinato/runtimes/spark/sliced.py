@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import PREFIX
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
 from ostinato.runtimes.spark.workers import Checked

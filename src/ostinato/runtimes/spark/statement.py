@@ -29,7 +29,7 @@ from ostinato.runtimes.spark.correlation_sql import Piece, correlation_pieces, w
 from ostinato.runtimes.spark.query import check_spark, refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.statement_arguments import Args, check_tables, parameter_values
-from ostinato.runtimes.spark.stream_options import DEFAULT_BUCKETS, Late, StreamSettings
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
 
 
 @only_our_errors()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.entry import ours_or_raise
 from ostinato.errors import carried
-from ostinato.planning.plan import ERROR
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.stream_processor import OPEN_ROWS, WAITING, BucketTask
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class FinishBuckets:
         return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
 
     def _last_rows(self, bucket: BucketState) -> pa.Table:
-        from ostinato.matching.search import NO_TIME
+        from ostinato.kernels.constants import NO_TIME
 
         step = self.task.worker.advance(bucket, None, NO_TIME, finished=True)
         return self.task.rows(step.results)

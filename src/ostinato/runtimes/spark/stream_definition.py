@@ -18,9 +18,9 @@ from ostinato.predicates.types import Settings
 from ostinato.runtimes.spark.clause_stream_task import CLAUSES, ClauseStreamDefinition, read_clause_definition
 from ostinato.runtimes.spark.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
 from ostinato.runtimes.spark.query import SparkQuery, plan_query
-from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_workers import FORMAT, check_format, digest
 from ostinato.stored_state import reading
+from ostinato.streams.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
     from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition

@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.planning.plan import DECIDED, ERROR, LATE, MATCHED, MatchPlan
+from ostinato.planning.plan import MatchPlan
 from ostinato.query.expressions import Case, Column, Expr, Operator
 from ostinato.query.match_recognize import Measure, Output
+from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED
 from ostinato.runtimes.spark.query import SparkQuery
-from ostinato.runtimes.spark.stream_options import LATE_COLUMN, StreamSettings
+from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
 
 WATERMARK = "spark.watermarkDelayMs"
 """The key of a column's metadata by which Spark knows the event time."""

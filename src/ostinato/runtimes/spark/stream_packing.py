@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ostinato.planning.plan import PREFIX
+from ostinato.rows.column_names import PREFIX
 
 BUCKET = f"{PREFIX}bucket"
 ROWS = f"{PREFIX}rows"

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from ostinato.entry import ours_or_raise
 from ostinato.errors import carried
-from ostinato.planning.plan import ERROR, PREFIX
+from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.spark.stream_packing import pack_results, unpack_table
 from ostinato.runtimes.spark.workers import Rebuilt, Reduced, after_check
 
@@ -150,7 +150,7 @@ class BucketProcessor(StatefulProcessor):
 
     def _watermark_us(self, now: TimerValues) -> int:
         """Spark starts with a watermark of 0 that nothing has been said by: rows before 1970 aren't late for it."""
-        from ostinato.matching.search import NO_TIME
+        from ostinato.kernels.constants import NO_TIME
 
         watermark_ms = now.getCurrentWatermarkInMs() if self.has_watermark else 0
         return watermark_ms * 1000 if watermark_ms > 0 else NO_TIME

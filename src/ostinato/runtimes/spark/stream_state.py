@@ -13,7 +13,7 @@ from pyspark.sql import types as s
 
 from ostinato.entry import only_our_errors
 from ostinato.errors import QueryError
-from ostinato.planning.plan import ERROR
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES

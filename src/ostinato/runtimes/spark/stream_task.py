@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.planning.plan import DECIDED
 from ostinato.planning.typed import TypedPlan
+from ostinato.rows.column_names import DECIDED
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_definition import StreamDefinition, shipped_schema
-from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import stream_schema
 from ostinato.runtimes.spark.stream_workers import ByDefinition
 from ostinato.runtimes.spark.task import condition_bits
+from ostinato.streams.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
+    from ostinato.rows.batches import OutputRows
     from ostinato.runtimes.task.stream import StreamWorker
-    from ostinato.runtimes.task.worker import OutputRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 
 from ostinato.errors import MatchError
-from ostinato.planning.plan import DECIDED
+from ostinato.rows.column_names import DECIDED
 from ostinato.runtimes.spark.stream_processor import BucketTask
 
 Task = TypeVar("Task", bound=BucketTask)

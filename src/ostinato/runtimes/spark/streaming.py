@@ -16,17 +16,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import PREFIX
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.query import RAISES, SparkQuery
 from ostinato.runtimes.spark.stream_checks import check_machine, check_query, warn_of_unbounded_state
 from ostinato.runtimes.spark.stream_definition import define
 from ostinato.runtimes.spark.stream_metrics import OBSERVED
-from ostinato.runtimes.spark.stream_options import StreamSettings
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket, UnpackResults
 from ostinato.runtimes.spark.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor, BucketTask
 from ostinato.runtimes.spark.stream_task import stream_task
 from ostinato.runtimes.spark.workers import Checked
+from ostinato.streams.stream_settings import StreamSettings
 
 _clauses = itertools.count(1)
 """Numbers by which Spark tells the metrics of clauses apart, also of one that stands in a query twice."""

@@ -24,9 +24,9 @@ from pyspark.sql import types as s
 from ostinato.entry import ours_or_raise
 from ostinato.errors import QueryError
 from ostinato.language.render import quote
-from ostinato.planning.plan import ERROR, PREFIX
 from ostinato.predicates import types as t
 from ostinato.predicates.zones import to_utc
+from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.spark.query import RAISES, session_settings
 from ostinato.runtimes.spark.types import arrow_type, spark_type
 from ostinato.runtimes.spark.workers import Checked
@@ -178,9 +178,8 @@ class SummaryTask:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.runtimes.task.arrow_batches import batch_of, batches_of, failure
+        from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
         from ostinato.runtimes.task.summary_batches import SummaryBatch
-        from ostinato.runtimes.task.worker import OutputRows
 
         try:
             waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]

@@ -17,8 +17,8 @@ from pyspark.sql import types as s
 
 from ostinato.entry import only_our_errors
 from ostinato.errors import OstinatoError, QueryError
-from ostinato.planning.plan import ERROR
 from ostinato.results.summary_answer import SummaryAnswer
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_buckets import rows_or_error

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import ERROR
+from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import HEADER, rows_or_error
 from ostinato.runtimes.spark.stream_checkpoint import Checkpoint
@@ -45,7 +45,7 @@ class FinishSummaries:
         return rows_or_error(map(self._last_rows, buckets), self.task.output)
 
     def _last_rows(self, bucket: dict[str, Any]) -> pa.Table:
-        from ostinato.matching.search import NO_TIME
+        from ostinato.kernels.constants import NO_TIME
         from ostinato.runtimes.task.stream_state import BucketState
 
         pages = {page[NUMBER]: page[PAGE] for page in bucket[PAGES] or ()}

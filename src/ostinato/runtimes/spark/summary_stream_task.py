@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.planning.plan import PREFIX
 from ostinato.predicates.types import Settings
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.results.trend_numbers import NumberForm
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.stream_definition import SUMMARY
 from ostinato.runtimes.spark.stream_workers import FORMAT, ByDefinition
 from ostinato.runtimes.spark.types import arrow_type

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.planning.plan import PREFIX, MatchPlan
+from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import TypedPlan
+from ostinato.rows.column_names import PREFIX
 
 BITS_PER_COLUMN = 60
 

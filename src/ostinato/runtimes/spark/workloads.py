@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ostinato.runtimes.bounded_report import REPORT_NAME
 from ostinato.runtimes.spark.events import SparkEvents
-from ostinato.runtimes.workloads import Workload, WorkloadResult
+from ostinato.workloads.workload_rows import WorkloadRows
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.workloads import Workload
 
 
-def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadResult[DataFrame]:
+def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadRows[DataFrame]:
     """The rows of all queries of a workload, together and one by one; nothing runs yet."""
     parts = [*_events(workload, df), *_clauses(workload, df)]
     queries = {name: frame for part in parts for name, frame in part.queries.items()}
     queries = {name: queries[name] for name in workload.names}
     rows = _together([part.rows for part in parts])
     if workload.request.is_empty:
-        return WorkloadResult(rows, queries, workload=workload, input=df)
+        return WorkloadRows(rows, queries, input=df)
     everything = _together([part.rows if part.with_metrics is None else part.with_metrics for part in parts])
     metrics = everything.where(F.col(REPORT_NAME).isNotNull()).select(f"{REPORT_NAME}.*")
-    return WorkloadResult(rows, queries, workload=workload, input=df, metrics=metrics, with_metrics=everything)
+    return WorkloadRows(rows, queries, input=df, metrics=metrics, with_metrics=everything)
 
 
-def _events(workload: Workload, df: DataFrame) -> list[WorkloadResult[DataFrame]]:
+def _events(workload: Workload, df: DataFrame) -> list[WorkloadRows[DataFrame]]:
     if not workload.events:
         return []
     names, asked = tuple(workload.events), tuple(workload.events.values())
@@ -31,10 +36,10 @@ def _events(workload: Workload, df: DataFrame) -> list[WorkloadResult[DataFrame]
     found = SparkEvents(asked, names, df, workload.options, request, for_stream=df.isStreaming)
     queries = {name: found.of_query(number) for number, name in enumerate(names)}
     everything = found.common(reports=True) if found.reports else None
-    return [WorkloadResult(found.common(), queries, with_metrics=everything)]
+    return [WorkloadRows(found.common(), queries, with_metrics=everything)]
 
 
-def _clauses(workload: Workload, df: DataFrame) -> list[WorkloadResult[DataFrame]]:
+def _clauses(workload: Workload, df: DataFrame) -> list[WorkloadRows[DataFrame]]:
     if not workload.clauses:
         return []
     from ostinato.runtimes.spark.bounded_clauses import SparkClauses
@@ -44,7 +49,7 @@ def _clauses(workload: Workload, df: DataFrame) -> list[WorkloadResult[DataFrame
     queries = {name: found.of_query(number) for number, name in enumerate(names)}
     is_bounded = not workload.request.for_queries(names).is_empty
     everything = found.common(reports=True) if is_bounded else None
-    return [WorkloadResult(found.common(), queries, with_metrics=everything)]
+    return [WorkloadRows(found.common(), queries, with_metrics=everything)]
 
 
 def _together(frames: list[DataFrame]) -> DataFrame:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import OrderKey, sortable
+from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.predicates import types as t
 from ostinato.predicates.decimals import as_double, divided_half_up
 from ostinato.predicates.vectors import Vector, to_arrow

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from ostinato.entry import ours_or_raise
-from ostinato.errors import MatchError, OstinatoError, carried
-from ostinato.events.ordering import group_numbers
-from ostinato.matching.symbols import Mask
-from ostinato.planning.plan import ERROR
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.planning.typed import TypedPlan
-from ostinato.runtimes.local import one_array
-from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
+from ostinato.rows.batches import batch_of, batches_of, failure, one_array
+from ostinato.runtimes.task.worker import Worker
 
 ROWS_PER_STEP = 1 << 18
 """Sorted input is matched in steps of about so many rows; a key is never cut."""
-ROWS_PER_BATCH = 1 << 16
 
 
 def match_batches(
@@ -70,41 +66,3 @@ def _start_of_last_key(table: pa.Table, keys: Sequence[str]) -> int:
     numbers = group_numbers(table.num_rows, [one_array(table.column(name)) for name in keys])
     others = np.flatnonzero(numbers != numbers[-1])
     return int(others[-1]) + 1 if len(others) else 0
-
-
-def batch_of(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
-    """The rows of a table; `conditions` say in which column and bit each row condition is."""
-    arrays = {name: one_array(table.column(name)) for name in table.column_names}
-    return Batch(table.num_rows, arrays, row_masks(arrays, conditions))
-
-
-def row_masks(arrays: Mapping[str, pa.Array], conditions: Sequence[tuple[str, int]]) -> list[Mask]:
-    """The packed bits of row conditions as masks."""
-    masks = []
-    for name, bit in conditions:
-        bits = arrays[name].to_numpy(zero_copy_only=False)
-        masks.append((bits >> np.int64(bit) & 1).astype(np.bool_))
-    return masks
-
-
-def batches_of(found: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows in the types that were promised; columns that matching doesn't give are NULL."""
-    if not found.count:
-        return
-    arrays = []
-    for field in output:
-        array = found.arrays[field.name] if field.name in found.arrays else pa.nulls(found.count, field.type)
-        arrays.append(array if array.type == field.type else array.cast(field.type))
-    whole = pa.RecordBatch.from_arrays(arrays, schema=output)
-    for start in range(0, found.count, ROWS_PER_BATCH):
-        yield whole.slice(start, ROWS_PER_BATCH)
-
-
-def failure(error: OstinatoError, output: pa.Schema) -> pa.RecordBatch:
-    """One row that carries the error; Spark raises it when it reads the row."""
-    if not isinstance(error, MatchError):
-        error = MatchError(error.code, error.message, hint=error.hint)
-    arrays = [
-        pa.array([carried(error)], field.type) if field.name == ERROR else pa.nulls(1, field.type) for field in output
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=output)

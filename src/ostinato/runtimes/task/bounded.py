@@ -6,23 +6,29 @@ of what was given up. Without a bound the matches are exactly those of the enume
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ostinato.matching.event_matches import EventMatches, MatchLimits
+from ostinato.errors import MatchError
+from ostinato.matching.event_matches import MatchLimits
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.planning.shared_matches import SharedGroup, shared_matches
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.task.bounded_rows import arrive, numbering_of
+from ostinato.runtimes.task.shared_matching import NOTHING_SHARED, SharedMatches
 from ostinato.runtimes.task.trend_matches import Scene
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.plan_conditions import PlanConditions
 
 if TYPE_CHECKING:
     from ostinato.techniques.bounded_latency.engine import BoundedEngine
-    from ostinato.techniques.bounded_latency.report import Report
+
+
+ENUMERATED_AFTER_ALL = "queries enumerated after all"
+"""In the statistics: those whose shared state grew too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,24 @@ class SharedPlans:
 
     plans: tuple[SharedPlan, ...]
     declined: Mapping[int, str]
+    keys: tuple[tuple[str, ...], ...] = ()
+    """For each stream the columns that tell its sequences apart."""
+
+    def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedMatches:
+        """The matches of the queries that one engine runs. None where the enumerator is to find them after all."""
+        plan = self.of_stream(stream)
+        if plan is None:
+            return NOTHING_SHARED
+        most_held = plan.group.most_held
+        if most_held is None:
+            return find_shared_matches(plan, scene, self.keys[stream])
+        limits = replace(plan.limits, max_partial_matches=min(plan.limits.max_partial_matches, most_held))
+        try:
+            return find_shared_matches(replace(plan, limits=limits), scene, self.keys[stream])
+        except MatchError:
+            # The enumerator makes, and asks of conditions, only what may complete: it may well succeed.
+            statistics[ENUMERATED_AFTER_ALL] += len(plan.queries)
+            return NOTHING_SHARED
 
     def of_stream(self, stream: int) -> SharedPlan | None:
         return next((plan for plan in self.plans if plan.group.stream == stream), None)
@@ -87,23 +111,13 @@ def shared_plans(
         conditions = lower_plan(group.merged, typed.input_types.__getitem__, typed.settings, typed.plan.values)
         mine = None if bounds is None else bounds.of(group.queries).split(len(found.groups))
         plans.append(SharedPlan(group, conditions, None if mine is None or mine.is_none else mine, request, limits))
-    return SharedPlans(tuple(plans), found.declined)
+    keys = tuple(tuple(stream.keys) for stream in typed.plan.streams)
+    return SharedPlans(tuple(plans), found.declined, keys)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFound:
-    """For each query of the shared plan its matches, and what was given up where it is bounded."""
-
-    matches: Mapping[int, EventMatches]
-    report: Report | None
-
-
-NOTHING_SHARED = SharedFound({}, None)
-
-
-def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> SharedFound:
+def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> SharedMatches:
     """All events of a stream at once; `keys` are the columns that tell its sequences apart."""
     arrival = arrive(scene, keys)
     step = plan.engine().advance(arrival.plan_events(numbering_of(scene.events)), None, finished=True)
     matches = {query: arrival.matches(found) for query, found in zip(plan.queries, step.matches, strict=True)}
-    return SharedFound(matches, step.report)
+    return SharedMatches(matches, step.report)

@@ -17,15 +17,15 @@ import pyarrow as pa
 from ostinato.errors import MatchError, speaking_of
 from ostinato.matching.engine import check_longest
 from ostinato.matching.event_matches import MatchLimits
-from ostinato.matching.symbols import Mask
 from ostinato.planning.bounded_clauses import ClauseProgram
 from ostinato.planning.typed_clauses import TypedClauses, TypedStream
 from ostinato.query.expressions import Expr
+from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.task.clause_events import ClauseEvents, History, StreamRows
 from ostinato.runtimes.task.clause_matches import ClauseMatches, FoundRows
 from ostinato.runtimes.task.found_slots import FoundSlots, can_read
-from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
+from ostinato.runtimes.task.worker import Window, Worker
 from ostinato.sharing.bounds import Bounds
 from ostinato.techniques.bounded_latency.engine import BoundedEngine, BoundedStep
 from ostinato.techniques.bounded_latency.materialise import PatternMatches

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import OrderKey, sortable
+from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.matching.event_matches import EventMatches
 from ostinato.matching.event_program import Events
 from ostinato.matching.event_scopes import Ranges

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.planning.event_types import TypedEventsPlan
-from ostinato.planning.plan import PREFIX
-from ostinato.runtimes.task.arrow_batches import row_masks
-from ostinato.runtimes.task.bounded import SharedPlan, SharedPlans
+from ostinato.rows.batches import Batch, row_masks
+from ostinato.rows.column_names import PREFIX
+from ostinato.runtimes.task.bounded import SharedPlan
 from ostinato.runtimes.task.bounded_rows import Arrival, Numbering, arrive, links, next_link
 from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_batches import joined
@@ -28,7 +28,6 @@ from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, re
 from ostinato.runtimes.task.trend_matches import Scene, shown_matches
 from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.runtimes.task.trends import TrendOptions, TrendWorker, output_of
-from ostinato.runtimes.task.worker import Batch
 from ostinato.stored_state import Section, check, check_columns_are
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class SharedStreamWorker:
         self.conditions = tuple(conditions)
         self.shared = shared
         self.engine = shared.engine()
-        self.worker = TrendWorker(typed, names, options, SharedPlans((shared,), {}))
+        self.worker = TrendWorker(typed, names, options)
         self.gate = Gate(stream.time)
         self.fingerprint = fingerprint_of(typed, self.conditions)
 

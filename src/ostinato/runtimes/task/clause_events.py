@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import Ordered, OrderKey, group_numbers, order_rows, sortable
-from ostinato.matching.search import NO_TIME
-from ostinato.matching.symbols import Mask
+from ostinato.events.ordering import Ordered, order_rows
+from ostinato.expressions.values.value_order import OrderKey, group_numbers, sortable
+from ostinato.kernels.constants import NO_TIME
 from ostinato.planning.clause_conditions import PLACE, RowTest
 from ostinato.planning.row_graph import Place
 from ostinato.planning.typed import TypedPlan
@@ -25,9 +25,9 @@ from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.typing import LeafType
 from ostinato.predicates.vectors import Vector
 from ostinato.query.expressions import Column, Expr, Navigation
+from ostinato.rows.batches import Batch, Mask
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.neighbours import NeighbourConditions
-from ostinato.runtimes.task.worker import Batch
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents
 
 Ints = NDArray[np.int64]

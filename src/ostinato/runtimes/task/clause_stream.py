@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from ostinato.language.render import render_clause
 from ostinato.planning.typed_clauses import TypedClauses
-from ostinato.runtimes.task.arrow_batches import row_masks
+from ostinato.rows.batches import Batch, OutputRows, row_masks
 from ostinato.runtimes.task.bounded_clauses import ClausesTask, StreamFound, StreamMatcher, row_conditions
 from ostinato.runtimes.task.clause_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows
 from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_batches import joined
 from ostinato.runtimes.task.stream_intake import Gate
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState, read_rows, segments_of, stamped
-from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
+from ostinato.runtimes.task.worker import Worker
 from ostinato.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
 from ostinato.techniques.bounded_latency.report import Report
 

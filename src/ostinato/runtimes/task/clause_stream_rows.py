@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.planning.plan import PREFIX, MatchPlan
+from ostinato.planning.plan import MatchPlan
 from ostinato.planning.slicing import margins_of, slicing_of
+from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.task.bounded_clauses import StreamFound
 from ostinato.runtimes.task.clause_events import NO_HISTORY, History, StreamRows
 from ostinato.runtimes.task.stream_state import check_kept_rows

@@ -10,15 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.events.ordering import Ordered
-from ostinato.matching.search import NO_TIME
 from ostinato.planning.typed import TypedPlan
-from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.vectors import Vector, from_arrow
 from ostinato.query.expressions import Expr, Literal, Navigation
+from ostinato.rows.times import microseconds_of
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-DAY_US = 86_400_000_000
 
 
 class SortedColumns:
@@ -101,14 +99,6 @@ class SortedColumns:
     def is_null(self, name: str) -> NDArray[np.bool_]:
         nulls = np.asarray(self.arrays[name].is_null())
         return nulls if self.ordered.rows is None else nulls[self.ordered.rows]
-
-
-def microseconds_of(array: pa.Array) -> NDArray[np.int64]:
-    """Dates and timestamps in microseconds, whole numbers as they are; NO_TIME where they are NULL."""
-    scale = DAY_US if array.type == t.DATE else 1
-    numbers = array.cast(pa.int32()).cast(pa.int64()) if array.type == t.DATE else array.cast(pa.int64())
-    values = np.asarray(numbers.fill_null(0)) * scale
-    return np.where(np.asarray(numbers.is_null()), NO_TIME, values) if numbers.null_count else values
 
 
 def _moved(values: NDArray[Scalar], shift: int) -> NDArray[Scalar]:

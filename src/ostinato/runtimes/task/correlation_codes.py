@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.matching.growths import ProbeMatches
 from ostinato.planning.plan import slot_name
 from ostinato.runtimes.task.correlation_results import ResultWriter

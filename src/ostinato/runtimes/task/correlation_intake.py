@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.runtimes.task.correlation_sides import SideWorker
 from ostinato.runtimes.task.correlation_state import Marks, Remembered
 from ostinato.runtimes.task.correlation_task import CorrelationTask

@@ -13,8 +13,8 @@ from ostinato.matching.growths import ProbeMatches
 from ostinato.planning.correlation_plan import Clock
 from ostinato.predicates import types as t
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
-from ostinato.runtimes.local import one_array
-from ostinato.runtimes.task.columns import DAY_US
+from ostinato.rows.batches import one_array
+from ostinato.rows.times import DAY_US
 from ostinato.runtimes.task.correlation_sides import WindowSide
 from ostinato.runtimes.task.correlation_state import Remembered
 from ostinato.runtimes.task.correlation_task import CorrelationTask, SideTask

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import Ordered, OrderKey, order_rows
+from ostinato.events.ordering import Ordered, order_rows
+from ostinato.expressions.values.value_order import OrderKey
 from ostinato.matching.engine import Task
 from ostinato.matching.growths import (
     Prepared,
@@ -22,10 +23,10 @@ from ostinato.matching.growths import (
     matches_at,
     quiet_before,
 )
-from ostinato.runtimes.task.arrow_batches import row_masks
-from ostinato.runtimes.task.columns import microseconds_of
+from ostinato.rows.batches import Batch, OutputRows, row_masks
+from ostinato.rows.times import microseconds_of
 from ostinato.runtimes.task.correlation_task import SideTask
-from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
+from ostinato.runtimes.task.worker import Window, Worker
 from ostinato.techniques.live_archive.sides import LARGEST_TIME, NO_TIME, Ints, Times, Work
 
 

@@ -15,9 +15,9 @@ from ostinato.planning.plan import MatchPlan, slot_name
 from ostinato.planning.row_graph import NOTHING
 from ostinato.query.expressions import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier
 from ostinato.results.navigation import NO_ROW
+from ostinato.rows.batches import OutputRows
 from ostinato.runtimes.task.clause_matches import FoundRows
 from ostinato.runtimes.task.columns import SortedColumns
-from ostinato.runtimes.task.worker import OutputRows
 
 Ints = NDArray[np.int64]
 

@@ -14,8 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import OrderKey, group_numbers, order_rows, sortable
-from ostinato.runtimes.task.columns import microseconds_of
+from ostinato.events.ordering import order_rows
+from ostinato.expressions.values.value_order import OrderKey, group_numbers, sortable
+from ostinato.rows.times import microseconds_of
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ostinato.matching.engine import Searched
 from ostinato.options import whole_number
 from ostinato.planning.slicing import Slicing, slicing_of
-from ostinato.runtimes.task.worker import Batch, OutputRows, Window, Worker
+from ostinato.rows.batches import Batch, OutputRows
+from ostinato.runtimes.task.worker import Window, Worker
 from ostinato.stopping import call_threads
 from ostinato.techniques.parallel_runs.in_process import SlicedSearch, may_be_in_vain
 from ostinato.techniques.parallel_runs.slices import Slice, View, cut, good_slices

@@ -12,13 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.events.ordering import Ordered
+from ostinato.kernels.constants import NO_TIME
 from ostinato.language.render import render_clause
-from ostinato.matching.search import NO_TIME
-from ostinato.planning.plan import DECIDED, LATE, MATCHED, slot_name
+from ostinato.planning.plan import slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.match_recognize import Output
 from ostinato.results.matches import ranges
-from ostinato.runtimes.task.arrow_batches import row_masks
+from ostinato.rows.batches import Batch, OutputRows, row_masks
+from ostinato.rows.column_names import DECIDED, LATE, MATCHED
 from ostinato.runtimes.task.stream_batches import as_batch, joined
 from ostinato.runtimes.task.stream_intake import Gate, Intake
 from ostinato.runtimes.task.stream_layout import Layout, key_numbers, lay_out
@@ -32,7 +33,7 @@ from ostinato.runtimes.task.stream_state import (
     open_state,
     segments_of,
 )
-from ostinato.runtimes.task.worker import Batch, OutputRows, Worker
+from ostinato.runtimes.task.worker import Worker
 from ostinato.stored_state import Section
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.matching.search import NO_TIME
-from ostinato.runtimes.task.columns import microseconds_of
+from ostinato.kernels.constants import NO_TIME
+from ostinato.rows.times import microseconds_of
 from ostinato.runtimes.task.stream_batches import as_batch, joined, split
 from ostinato.runtimes.task.stream_state import (
     BucketState,

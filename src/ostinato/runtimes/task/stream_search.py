@@ -16,8 +16,9 @@ from ostinato.planning.slicing import margins_of
 from ostinato.query.expressions import MatchNumber, walk
 from ostinato.query.match_recognize import MatchMode, Output
 from ostinato.results.matches import ranges
+from ostinato.rows.batches import OutputRows
 from ostinato.runtimes.task.stream_state import Keys, Rows
-from ostinato.runtimes.task.worker import OutputRows, Window, Worker
+from ostinato.runtimes.task.worker import Window, Worker
 
 NO_RESULTS = OutputRows(0, {})
 

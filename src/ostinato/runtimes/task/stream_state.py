@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.matching.search import NO_TIME
+from ostinato.kernels.constants import NO_TIME
 from ostinato.runtimes.task.stream_batches import joined, to_bytes
 from ostinato.stored_state import (
     LARGEST,

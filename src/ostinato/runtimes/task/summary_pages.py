@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.stored_state import Section, check, check_columns_are, read_batch, seal, unseal, whole_numbers
 
 Ints = NDArray[np.int64]

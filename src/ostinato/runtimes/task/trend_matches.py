@@ -20,9 +20,9 @@ from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.predicates.vectors import Vector
 from ostinato.query.event_query import BoundEventQuery
 from ostinato.query.expressions import Expr
+from ostinato.rows.batches import Batch
 from ostinato.runtimes.task.sequences import Sequences
 from ostinato.runtimes.task.trend_results import window_edges
-from ostinato.runtimes.task.worker import Batch
 from ostinato.runtimes.task.workload_layout import OutputColumn, Role
 
 Rows = NDArray[np.int64]

@@ -19,7 +19,7 @@ from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.predicates import types as t
 from ostinato.query.event_query import GroupColumn, WindowEdge
 from ostinato.results import trend_numbers as tn
-from ostinato.runtimes.task.columns import DAY_US
+from ostinato.rows.times import DAY_US
 
 Ints = NDArray[np.int64]
 Exact = NDArray[np.object_]

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import group_numbers
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.matching.event_program import Events, Extent, QueryResults
 from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.query.event_query import WindowEdge
-from ostinato.runtimes.local import one_array
-from ostinato.runtimes.task.arrow_batches import row_masks
-from ostinato.runtimes.task.columns import microseconds_of
+from ostinato.rows.batches import Batch, one_array, row_masks
+from ostinato.rows.times import microseconds_of
+from ostinato.runtimes.task.shared_matching import SharedMatching
 from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_batches import joined
 from ostinato.runtimes.task.stream_intake import Gate
@@ -29,7 +29,6 @@ from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, re
 from ostinato.runtimes.task.trend_engines import engine_runs
 from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.runtimes.task.trends import TrendOptions, TrendWorker
-from ostinato.runtimes.task.worker import Batch
 from ostinato.stored_state import Section, check, check_columns_are
 
 _STATE = "the header in the state of this stream of event queries"
@@ -70,7 +69,9 @@ class TrendStreamWorker:
         shipped: pa.Schema,
         conditions: Sequence[tuple[str, int]],
         options: TrendOptions = TrendOptions(),
+        sharing_of: Callable[[TypedEventsPlan, Sequence[str]], SharedMatching | None] = lambda typed, names: None,
     ) -> None:
+        """`sharing_of` says for the queries that are evaluated from rows which of them are matched together."""
         queries = typed.plan.queries
         (self.stream,) = typed.plan.streams
         self.shipped = shipped
@@ -80,7 +81,8 @@ class TrendStreamWorker:
         """Queries that are evaluated from rows when their windows are over."""
         self.by_sums = tuple(i for i in range(len(queries)) if i not in self.by_rows)
         """Queries whose sums are carried on."""
-        self.rows_worker = TrendWorker(_part(typed, self.by_rows), [names[i] for i in self.by_rows], options)
+        rows_plan, rows_names = _part(typed, self.by_rows), [names[i] for i in self.by_rows]
+        self.rows_worker = TrendWorker(rows_plan, rows_names, options, sharing_of(rows_plan, rows_names))
         self.worker = TrendWorker(_part(typed, self.by_sums), [names[i] for i in self.by_sums], options)
         runs = engine_runs(self.worker.plan, 0, options.sharing)
         self.engines = [(run, run.engine(not typed.approximate, options.sharing)) for run in runs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,22 +15,20 @@ from ostinato.errors import MatchError, speaking_of
 from ostinato.matching.event_conditions import MatchConditions
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.matching.event_program import BoundKind, Events, Program, QueryResults, SlotKind
-from ostinato.matching.symbols import Mask
 from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan, engine_numbers
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.vectors import Vector, from_arrow
 from ostinato.query.event_query import Selection
 from ostinato.query.expressions import Expr, Literal
-from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.task.bounded import NOTHING_SHARED, SharedFound, SharedPlans, find_shared_matches, shared_plans
+from ostinato.rows.batches import Batch, Mask
 from ostinato.runtimes.task.pair_tests import tie_pair_tests
 from ostinato.runtimes.task.sequences import Keys, Sequences, find_sequences
+from ostinato.runtimes.task.shared_matching import SharedMatching
 from ostinato.runtimes.task.trend_columns import match_output
 from ostinato.runtimes.task.trend_engines import ProgramAt, Sharing, engine_runs
 from ostinato.runtimes.task.trend_matches import Scene, match_columns, run_conditions, shown_matches, tie_breakers
 from ostinato.runtimes.task.trend_results import OutputContext, conjunction, nothing_found, of_groups, output_columns
-from ostinato.runtimes.task.worker import Batch
 from ostinato.runtimes.task.workload_layout import OutputColumn
 
 if TYPE_CHECKING:
@@ -44,15 +42,12 @@ class TrendOptions:
     sharing: Sharing = "dynamic"
     max_matches: int = 10_000_000
     max_partial_matches: int = 10_000_000
-    request: BoundRequest = UNBOUNDED
 
     def limits(self, limit: int | None = None) -> MatchLimits:
         return MatchLimits(limit, self.max_matches, self.max_partial_matches)
 
 
 DEFAULT_OPTIONS = TrendOptions()
-ENUMERATED_AFTER_ALL = "queries enumerated after all"
-"""In the statistics: those whose shared state grew too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +73,14 @@ class TrendWorker:
         typed: TypedEventsPlan,
         names: Sequence[str],
         options: TrendOptions = DEFAULT_OPTIONS,
-        shared: SharedPlans | None = None,
+        shared: SharedMatching | None = None,
     ) -> None:
-        """`shared` is what the shared matcher runs, where that is already known."""
+        """`shared` matches queries together. None: each query that returns matches is enumerated by itself."""
         self.typed = typed
         self.plan = typed.plan
         self.names = names
         self.options = options
-        self.shared = shared or shared_plans(typed, names, options.sharing, options.request, options.limits())
+        self.shared = shared
         self.conditions: dict[int, MatchConditions | None] = {}
 
     def run(self, batch: Batch) -> Found:
@@ -95,11 +90,12 @@ class TrendWorker:
         reports: list[Report] = []
         for stream in range(len(self.plan.streams)):
             scene = self.scene(batch, stream)
-            together = self.shared_matches(stream, scene, statistics)
-            for query, matches in together.matches.items():
-                plan = self.plan.queries[query]
-                columns[query] = shown_matches(plan, output_of(plan, scene), scene, matches, plan.limit)
-            reports += [] if together.report is None else [together.report]
+            if self.shared is not None:
+                together = self.shared.find(stream, scene, statistics)
+                for query, matches in together.matches.items():
+                    plan = self.plan.queries[query]
+                    columns[query] = shown_matches(plan, output_of(plan, scene), scene, matches, plan.limit)
+                reports += [] if together.report is None else [together.report]
             for query in self.plan.queries_of(stream):
                 if self.plan.queries[query].returns_matches and query not in columns:
                     columns[query] = self.matches(query, scene)
@@ -217,23 +213,6 @@ class TrendWorker:
             return output_columns(OutputContext(self.typed, query, self.names[query], group_value), results)
 
     # --- matches ---
-
-    def shared_matches(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedFound:
-        """Those of the queries that are matched together; nothing where the enumerator is to find them after all."""
-        plan = self.shared.of_stream(stream)
-        if plan is None:
-            return NOTHING_SHARED
-        keys = self.plan.streams[stream].keys
-        most_held = plan.group.most_held
-        if most_held is None:
-            return find_shared_matches(plan, scene, keys)
-        limits = replace(plan.limits, max_partial_matches=min(plan.limits.max_partial_matches, most_held))
-        try:
-            return find_shared_matches(replace(plan, limits=limits), scene, keys)
-        except MatchError:
-            # The enumerator makes, and asks of conditions, only what may complete: it may well succeed.
-            statistics[ENUMERATED_AFTER_ALL] += len(plan.queries)
-            return NOTHING_SHARED
 
     def matches(self, query: int, scene: Scene) -> list[pa.Array]:
         """The output columns of a query that returns matches."""

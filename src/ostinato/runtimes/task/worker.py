@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,51 +11,29 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import Ordered, OrderKey, order_rows
+from ostinato.events.ordering import Ordered, order_rows
+from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernel_cache import interpreted
 from ostinato.matching.compiled import search_for
 from ostinato.matching.engine import ALWAYS, OverRun, Searched, SortedRows, Task, match_by_search, match_by_shifts
 from ostinato.matching.growths import Prepared, prepare
 from ostinato.matching.search import no_update, search_in_python
 from ostinato.matching.spans import Spans, whole_keys
-from ostinato.matching.symbols import Mask, Symbols, symbols_of
-from ostinato.planning.plan import MATCHED, NONE, slot_name
+from ostinato.matching.symbols import Symbols, symbols_of
+from ostinato.planning.plan import NONE, slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.run_columns import tie_to_columns
 from ostinato.query.expressions import Expr, Navigation
 from ostinato.query.match_recognize import Output
 from ostinato.results.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
+from ostinato.rows.batches import Batch, Mask, OutputRows
+from ostinato.rows.column_names import MATCHED
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.general import GeneralConditionCheck
 from ostinato.runtimes.task.neighbours import NeighbourConditions
 from ostinato.runtimes.task.slots import SlotReader
 from ostinato.stopping import check_stopped
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows of whole keys in any order: shipped columns by name, and a mask for each of the plan's row conditions."""
-
-    count: int
-    arrays: Mapping[str, pa.Array]
-    row_masks: Sequence[Mask]
-
-    def in_order(self, ordered: Ordered) -> Batch:
-        """The same rows as they are matched."""
-        if ordered.rows is None:
-            return self
-        places = pa.array(ordered.rows)
-        arrays = {name: array.take(places) for name, array in self.arrays.items()}
-        return Batch(self.count, arrays, [mask[ordered.rows] for mask in self.row_masks])
-
-
-@dataclass(frozen=True, slots=True)
-class OutputRows:
-    """Shown input columns, slots, and MATCHED where unmatched rows are shown."""
-
-    count: int
-    arrays: dict[str, pa.Array]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.matching.spans import Spans
+from ostinato.planning.slicing import Margins
 
 SMALLEST_SLICE = 1 << 15
 """Less isn't worth a worker's while: starting one takes about a millisecond."""
@@ -25,13 +26,6 @@ class Slice(NamedTuple):
 
     first: int
     end: int
-
-
-class Margins(NamedTuple):
-    """How many rows before and after those of a match conditions and measures may read."""
-
-    before: int
-    after: int
 
 
 class View(NamedTuple):

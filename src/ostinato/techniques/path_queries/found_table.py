@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -9,6 +12,12 @@ from numpy.typing import NDArray
 from ostinato.stopping import check_stopped
 from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
 from ostinato.techniques.path_queries.walking import NO_PARENT
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    pass
 
 SCHEMA = pa.schema(
     [
@@ -125,3 +134,27 @@ def _number_within(group: Ints) -> Ints:
         return group
     starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
     return np.arange(len(group)) - np.repeat(starts, np.diff(starts, append=len(group)))
+
+
+def facts_of(table: pa.Table, limit: int | None = None) -> list[str]:
+    """The first paths of a table as lines, each once; one without an edge says nothing."""
+    lines: dict[str, None] = {}
+    for nodes, relations in zip(table["nodes"], table["relations"], strict=True):
+        if limit is not None and len(lines) >= limit:
+            break
+        if len(relations):
+            lines[path_text(nodes.as_py(), relations.as_py())] = None
+    return list(lines)
+
+
+def path_text(nodes: Sequence[str], relations: Sequence[str]) -> str:
+    """One path as a line.
+
+    >>> path_text(["Alila", "Amos Gitai", "Kedma"], ["written_by", "^written_by"])
+    'Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma'
+    """
+    parts = [nodes[0]] if nodes else []
+    for relation, node in zip(relations, nodes[1:], strict=True):
+        parts.append(f"<-[{relation[1:]}]-" if relation.startswith("^") else f"-[{relation}]->")
+        parts.append(node)
+    return " ".join(parts)

@@ -8,10 +8,16 @@ from typing import Literal, get_args
 from ostinato.options import a_text, one_of, true_or_false, whole_number
 
 Late = Literal["drop", "show"]
+
+
 DEFAULT_BUCKETS = 64
 """A constant, not a multiple of the session's partitions: state must be found again after a restart elsewhere."""
+
+
 MOST_BUCKETS = 2**31 - 1
 """Spark numbers them as INT."""
+
+
 LATE_COLUMN = "late"
 """The output column that marks late rows where they are shown."""
 

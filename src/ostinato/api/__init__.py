@@ -1,0 +1,1 @@
+"""What `ost.*` exports: each public function and class, with its options checked."""

@@ -1,0 +1,65 @@
+"""`ost.match`: any query over a table in this process, no JVM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.entry import only_our_errors
+from ostinato.errors import QueryError
+from ostinato.language.event_fluent import EventBuilder
+from ostinato.planning.typed import Limits
+from ostinato.predicates import types as t
+from ostinato.runtimes.calls import interruptible
+from ostinato.runtimes.event_queries import EventsQuery, events
+from ostinato.runtimes.local import local_settings, match_table
+from ostinato.runtimes.local_query import as_local_query
+from ostinato.runtimes.task.slices import Parallel
+from ostinato.runtimes.workloads import Workload
+from ostinato.sharing.bounds import Duration
+
+
+@only_our_errors()
+def match(
+    query: Any,
+    table: Any,
+    *,
+    max_partial_matches: int = Limits().max_partial_matches,
+    workers: int = 1,
+    slice_rows: int | None = None,
+    ansi: bool = True,
+    timezone: str = "UTC",
+    deadline: Duration | None = None,
+) -> pa.Table:
+    """The matches of a clause in a table, in this process.
+
+    `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
+    `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
+    Table, a pandas or Polars DataFrame or record batches. Expressions may use the functions of docs/reference.md.
+    `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
+
+    With `workers` above 1, rows are cut into slices of `slice_rows` that so many threads match, also inside one
+    partition; the result is the same. Without `slice_rows`, one thread matches where more would gain nothing. With a
+    `deadline` ("10 seconds") a call that takes longer raises DEADLINE_PASSED.
+    """
+    settings, limits = local_settings(ansi, timezone), Limits(max_partial_matches)
+    parallel = Parallel(workers, slice_rows)
+    return interruptible(lambda: _match(query, table, settings, limits, parallel), deadline)
+
+
+def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, parallel: Parallel) -> pa.Table:
+    if isinstance(query, EventBuilder):
+        query = events(query)
+    if isinstance(query, EventsQuery):
+        from ostinato.runtimes.local_events import match_events
+
+        if (limits, parallel) != (Limits(), Parallel()):
+            hint = "query.with_options(max_partial_matches=...); event queries aren't cut into slices"
+            raise QueryError("INVALID_OPTION", "an event query has options of its own", hint=hint)
+        return match_events(query, table, settings)
+    if isinstance(query, Workload):
+        raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
+    asked = as_local_query(query)
+    found = match_table(asked.clause, table, settings=settings, limits=limits, parallel=parallel)
+    return asked.select(found, settings)

@@ -1,0 +1,1 @@
+"""What every public call does: checks its options, turns foreign errors into ours, can be interrupted."""

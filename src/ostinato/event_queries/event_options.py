@@ -1,0 +1,55 @@
+"""How the results of event queries are given, and how much a query may use up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from ostinato.options import known_names, one_of, true_or_false, whole_number
+from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
+
+if TYPE_CHECKING:
+    pass
+
+Numbers = Literal["decimal", "text", "log10"]
+
+
+Sharing = Literal["dynamic", "always", "never"]
+
+
+DEFAULT_MAX_MATCHES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class EventOptions:
+    """How results are given, and how much a query may use up.
+
+    `numbers`: counts and sums as DECIMAL(38, s) and an error where one doesn't fit, as exact text, or as their log10
+    and an error where a sum is negative. `approximate`: doubles with an extended exponent instead of exact integers.
+    `sharing`: whether queries share the work for parts that they have in common. `max_matches`: how many matches a task
+    may give. `max_partial_matches`: how many partial ones it may try from one time. `buckets`: into how many parts the
+    groups of a stream are hashed, fixed for the life of its checkpoint.
+    """
+
+    numbers: Numbers = "decimal"
+    approximate: bool = False
+    sharing: Sharing = "dynamic"
+    max_matches: int = DEFAULT_MAX_MATCHES
+    max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
+    buckets: int = DEFAULT_BUCKETS
+
+    def __post_init__(self) -> None:
+        one_of("numbers", self.numbers, get_args(Numbers))
+        true_or_false("approximate", self.approximate)
+        one_of("sharing", self.sharing, get_args(Sharing))
+        whole_number("max_matches", self.max_matches, most=MOST_PARTIAL_MATCHES)
+        whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
+        whole_number("buckets", self.buckets, most=MOST_BUCKETS)
+
+
+def changed_options(options: EventOptions, changes: Mapping[str, Any], *, also: Sequence[str] = ()) -> EventOptions:
+    """Options with some of them changed; INVALID_OPTION for others than these and `also`."""
+    known_names(changes, (*also, *EventOptions.__slots__))
+    return replace(options, **changes)

@@ -1,0 +1,51 @@
+"""Event queries as they were asked, and tied to the columns of one input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ostinato.errors import speaking_of
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.language.event_binding import TypeArgument, bind_event_query
+from ostinato.predicates.types import Settings
+from ostinato.query.event_query import BoundEventQuery, EventQuery, GroupColumn
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class EventRequest:
+    """An event query, the columns that its text leaves open, and its options."""
+
+    query: EventQuery
+    type: TypeArgument = None
+    """The column with the events' types, or a condition for each type, where the text has neither."""
+    time: str | None = None
+    """The column with the events' times, where the text names none."""
+    options: EventOptions = EventOptions()
+
+
+def bound_queries(queries: Sequence[EventRequest], columns: Sequence[str], settings: Settings) -> list[BoundEventQuery]:
+    """The queries tied to the columns of one input."""
+    found = []
+    for asked in queries:
+        with speaking_of(asked.query.text):
+            found.append(
+                bind_event_query(
+                    asked.query, columns, case_sensitive=settings.case_sensitive, type=asked.type, time=asked.time
+                )
+            )
+    return found
+
+
+def with_groups(bounds: Sequence[BoundEventQuery]) -> list[BoundEventQuery]:
+    """GROUP BY columns that RETURN doesn't list as outputs without a name: the rows of a workload say their group."""
+    found = []
+    for bound in bounds:
+        listed = {item.column for _, item in bound.outputs if isinstance(item, GroupColumn)}
+        hidden = tuple(("", GroupColumn(name)) for name in bound.group_by if name not in listed)
+        found.append(replace(bound, outputs=(*hidden, *bound.outputs)) if bound.outputs else bound)
+    return found

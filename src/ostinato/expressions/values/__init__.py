@@ -1,0 +1,1 @@
+"""Single values and columns of them, by the rules of Spark."""

@@ -1,0 +1,98 @@
+"""Rows on their way into and out of an engine: batches with masks, output rows, and rows that carry an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError, OstinatoError, carried
+from ostinato.events.ordering import Ordered
+from ostinato.rows.column_names import ERROR
+
+Mask = NDArray[np.bool_]
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if not column.num_chunks:
+        return pa.array([], column.type)
+    try:
+        return pa.concat_arrays(column.chunks)
+    except pa.ArrowInvalid as error:  # Arrow counts the bytes of texts in 32 bits
+        raise MatchError(
+            "TASK_TOO_LARGE",
+            f"a column of one task holds too much text: {error}",
+            hint="leave the column out of the query, or spread the keys over more partitions",
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of whole keys in any order: shipped columns by name, and a mask for each of the plan's row conditions."""
+
+    count: int
+    arrays: Mapping[str, pa.Array]
+    row_masks: Sequence[Mask]
+
+    def in_order(self, ordered: Ordered) -> Batch:
+        """The same rows as they are matched."""
+        if ordered.rows is None:
+            return self
+        places = pa.array(ordered.rows)
+        arrays = {name: array.take(places) for name, array in self.arrays.items()}
+        return Batch(self.count, arrays, [mask[ordered.rows] for mask in self.row_masks])
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRows:
+    """Shown input columns, slots, and MATCHED where unmatched rows are shown."""
+
+    count: int
+    arrays: dict[str, pa.Array]
+
+
+ROWS_PER_BATCH = 1 << 16
+
+
+def batch_of(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
+    """The rows of a table; `conditions` say in which column and bit each row condition is."""
+    arrays = {name: one_array(table.column(name)) for name in table.column_names}
+    return Batch(table.num_rows, arrays, row_masks(arrays, conditions))
+
+
+def row_masks(arrays: Mapping[str, pa.Array], conditions: Sequence[tuple[str, int]]) -> list[Mask]:
+    """The packed bits of row conditions as masks."""
+    masks = []
+    for name, bit in conditions:
+        bits = arrays[name].to_numpy(zero_copy_only=False)
+        masks.append((bits >> np.int64(bit) & 1).astype(np.bool_))
+    return masks
+
+
+def batches_of(found: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows in the types that were promised; columns that matching doesn't give are NULL."""
+    if not found.count:
+        return
+    arrays = []
+    for field in output:
+        array = found.arrays[field.name] if field.name in found.arrays else pa.nulls(found.count, field.type)
+        arrays.append(array if array.type == field.type else array.cast(field.type))
+    whole = pa.RecordBatch.from_arrays(arrays, schema=output)
+    for start in range(0, found.count, ROWS_PER_BATCH):
+        yield whole.slice(start, ROWS_PER_BATCH)
+
+
+def failure(error: OstinatoError, output: pa.Schema) -> pa.RecordBatch:
+    """One row that carries the error; Spark raises it when it reads the row."""
+    if not isinstance(error, MatchError):
+        error = MatchError(error.code, error.message, hint=error.hint)
+    arrays = [
+        pa.array([carried(error)], field.type) if field.name == ERROR else pa.nulls(1, field.type) for field in output
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=output)
