@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.calls.foreign_errors import error_of_ours, only_our_errors
 from ostinato.cli.failures import ExitCode, described
-from ostinato.entry import error_of_ours, only_our_errors
 
 
 def of_numba() -> Exception:

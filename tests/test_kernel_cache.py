@@ -12,13 +12,13 @@ import numba
 import numpy as np
 import pytest
 
-from ostinato import kernel_cache
 from ostinato.errors import OstinatoWarning
-from ostinato.kernel_cache import inline_kernel, interpreted, kernel, prepare_numba_cache
-from ostinato.kernel_sources import KernelSources
+from ostinato.kernels import kernel_cache
+from ostinato.kernels.kernel_cache import inline_kernel, interpreted, kernel, prepare_numba_cache
+from ostinato.kernels.kernel_sources import KernelSources
 from ostinato.matching.interpreted import search_interpreted
 
-SOURCES = Path(kernel_cache.__file__).parent
+SOURCES = Path(kernel_cache.__file__).parents[1]
 
 
 @inline_kernel
@@ -119,20 +119,22 @@ def test_what_kernels_import_is_what_their_fingerprint_reads() -> None:
 
 def test_a_kernel_built_around_functions_of_another_module_depends_on_both() -> None:
     stored = Path(search_interpreted.stats.cache_path)
-    alone = prepare_numba_cache(frozenset({"kernel_cache.py", "matching/search.py"}))
-    together = prepare_numba_cache(frozenset({"kernel_cache.py", "matching/search.py", "matching/interpreted.py"}))
+    alone = prepare_numba_cache(frozenset({"kernels/kernel_cache.py", "matching/search.py"}))
+    together = prepare_numba_cache(
+        frozenset({"kernels/kernel_cache.py", "matching/search.py", "matching/interpreted.py"})
+    )
     assert alone is not None and not stored.is_relative_to(alone)
     assert together is not None and stored.is_relative_to(together)
 
 
 PROGRAM = """
-    import ostinato.kernel_cache as kernel_cache
+    import ostinato.kernels.kernel_cache as kernel_cache
     folder = kernel_cache.prepare_numba_cache()
     import stored
     print(folder, stored.add_one(41), sum(stored.add_one.stats.cache_hits.values()))
 """
 STORED = """
-    from ostinato.kernel_cache import kernel
+    from ostinato.kernels.kernel_cache import kernel
 
     @kernel
     def add_one(x):
@@ -140,7 +142,13 @@ STORED = """
 """
 
 
-NEEDED = ("errors.py", "kernel_cache.py", "kernel_sources.py", "private_folders.py")
+NEEDED = (
+    "errors.py",
+    "kernels/kernel_cache.py",
+    "kernels/kernel_sources.py",
+    "kernels/private_folders.py",
+    "kernels/__init__.py",
+)
 
 
 def run_where(tmp_path: Path, *, sources: Path, program: str = PROGRAM, **environment: str) -> tuple[str, int, int]:
@@ -165,6 +173,7 @@ def package_that_cannot_be_written(tmp_path: Path) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     for name in NEEDED:
+        (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text((SOURCES / name).read_text())
     (package / "__pycache__").touch()
     return package.parent

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ostinato import private_folders
-from ostinato.private_folders import ROOT, Untrusted, make_private
+from ostinato.kernels import private_folders
+from ostinato.kernels.private_folders import ROOT, Untrusted, make_private
 
 ME, STRANGER = 1234, 4321
 

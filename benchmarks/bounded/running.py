@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.bounded.workloads import LIMITS, Work
+from ostinato.kernels.clock import Clock, VirtualClock
+from ostinato.kernels.clock import Work as WorkDone
 from ostinato.sharing.bounds import Bounds, LatencyBound
-from ostinato.sharing.clock import Clock, VirtualClock
-from ostinato.sharing.clock import Work as WorkDone
 from ostinato.techniques.bounded_latency.engine import BoundedEngine
 from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
 from ostinato.techniques.bounded_latency.materialise import PatternMatches

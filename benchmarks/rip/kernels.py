@@ -9,7 +9,7 @@ again.
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 
 # Everything that the kernels are made of stands in this file: a cached kernel doesn't see changes elsewhere.
 LESS, AT_MOST, MORE, AT_LEAST = 0, 1, 2, 3

@@ -3,7 +3,7 @@ goes, again and again. What that leaves is what a choice on line can be measured
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import borrowing_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.techniques.stream_summary.benefit import lowest_benefit
 from ostinato.techniques.stream_summary.counting_kernels import count_matches, remove
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, FIRST_OLD_CELL, LAST_OLD_CELL, NOW

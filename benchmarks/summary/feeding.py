@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.summary.streams import Letters
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.techniques.stream_summary.kernel_tables import Rules, rules_of
 from ostinato.techniques.stream_summary.program import count_program, sum_program
 from ostinato.techniques.stream_summary.state import SummaryState

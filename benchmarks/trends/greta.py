@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.trends.windows import Unsupported, Windows, symbols_of, windows_of
 from ostinato.automaton.trend_automaton import START
-from ostinato.kernel_cache import inline_kernel, kernel
+from ostinato.kernels.kernel_cache import inline_kernel, kernel
 from ostinato.matching.event_program import Events, Extended, Extent, Program, QueryResults, Slot, SlotKind
 from ostinato.query.event_query import Selection
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.trends.windows import Unsupported, symbols_of, windows_of
 from ostinato.automaton.trend_automaton import START
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.matching.event_program import Events, Program, QueryResults
 
 

@@ -26,6 +26,7 @@ from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryEr
 if TYPE_CHECKING:
     from ostinato.api.match import match
     from ostinato.explanation import Explanation, explain
+    from ostinato.kernels.clock import VirtualClock
     from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
     from ostinato.language.path_query import path_query
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from ostinato.runtimes.spark.summary_ask import ask, ask_all
     from ostinato.runtimes.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.runtimes.workloads import Workload, WorkloadResult
-    from ostinato.sharing.clock import VirtualClock
     from ostinato.techniques.path_queries.embeddings import EmbeddingSimilarity
 
 __version__ = "0.1.0"
@@ -62,7 +62,7 @@ _HOMES = {
     "CorrelationResult": "ostinato.runtimes.correlations",
     "correlate": "ostinato.runtimes.correlations",
     "EventsQuery": "ostinato.runtimes.event_queries",
-    "VirtualClock": "ostinato.sharing.clock",
+    "VirtualClock": "ostinato.kernels.clock",
     "Workload": "ostinato.runtimes.workloads",
     "WorkloadResult": "ostinato.runtimes.workloads",
     "events": "ostinato.runtimes.event_queries",

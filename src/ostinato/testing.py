@@ -53,16 +53,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError, did_you_mean, speaking_of
 from ostinato.kernels.constants import NO_TIME
 from ostinato.language.binding import bind
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
 from ostinato.predicates import types as t
+from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX
-from ostinato.runtimes.arrow_tables import as_table
 from ostinato.runtimes.local import LocalPlan, local_settings
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.stream import StreamOptions, StreamWorker

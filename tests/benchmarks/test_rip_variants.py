@@ -23,7 +23,7 @@ from benchmarks.rip.run_based import Outcome, Slice, in_threads, round_robin, se
 from benchmarks.rip.state_based import StateUnit, Transfer, pipelined
 from benchmarks.rip.variants import Variant, check_same, rb_plus
 
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 
 TWELVE = pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
 

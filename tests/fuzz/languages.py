@@ -12,7 +12,7 @@ import pyarrow as pa
 from tests.fuzz import texts
 
 import ostinato as ost
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.language.correlation import find_correlations
 from ostinato.language.statement import read_statement
 

@@ -18,12 +18,12 @@ from tests.laws.clause_workloads import long_tables, workloads
 from tests.laws.comparison import rows_of
 
 from ostinato.errors import MatchError, QueryError
+from ostinato.kernels.clock import VirtualClock
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import BoundRequest, Shedding
 from ostinato.runtimes.local import match_table
 from ostinato.runtimes.local_clauses import LocalClauses
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.sharing.clock import VirtualClock
 
 Rows = list[tuple[object, ...]]
 

@@ -20,11 +20,11 @@ from tests.laws.strategies import Draw, tables
 from tests.laws.test_stream_equals_batch import Plan, on_time, plans
 
 from ostinato.errors import MatchError, QueryError
+from ostinato.kernels.clock import VirtualClock
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import BoundRequest, Shedding
 from ostinato.runtimes.local_clauses import LocalClauses
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.sharing.clock import VirtualClock
 
 _ORDERS = ("t, id", "t, id DESC", "t", "t, s DESC NULLS LAST", "t NULLS LAST, x")
 

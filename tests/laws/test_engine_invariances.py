@@ -15,7 +15,7 @@ from tests.laws.comparison import difference, rows_of
 from tests.laws.strategies import clauses, table_of, tables
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.language.match_recognize import parse_clause
 from ostinato.runtimes.local import match_table
 
@@ -97,7 +97,7 @@ def uncompile(patch: pytest.MonkeyPatch) -> set[str]:
 
     done = set()
     for name, module in list(sys.modules.items()):
-        if not name.startswith("ostinato.") or name == "ostinato.kernel_cache":
+        if not name.startswith("ostinato.") or name == "ostinato.kernels.kernel_cache":
             continue
         for attribute, value in list(vars(module).items()):
             plain = interpreted(value) if callable(value) else value

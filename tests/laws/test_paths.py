@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.laws.path_strategies import NODES, expressions, graph_of, node_types, query, triples
 
 from ostinato.errors import MatchError
+from ostinato.kernels.clock import VirtualClock
 from ostinato.language.path_query import path_query, render_path
 from ostinato.query.path_query import PathExpression
 from ostinato.reference.paths import Hop, Walk, all_paths
-from ostinato.sharing.clock import VirtualClock
 from ostinato.techniques.path_queries.budget import Budget
 from ostinato.techniques.path_queries.graph import Graph
 from ostinato.techniques.path_queries.search import BYTES_OF_PATH, FoundPaths, PathWalk, WalkTerms

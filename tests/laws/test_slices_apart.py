@@ -24,8 +24,8 @@ from ostinato.planning.slicing import declined_by_tasks
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
-from ostinato.runtimes.arrow_tables import as_table
 from ostinato.runtimes.local import LocalPlan, match_table
 from ostinato.runtimes.task import slice_worker
 from ostinato.runtimes.task.slice_records import edge_records, edges_of, numbered_slots, renumbered

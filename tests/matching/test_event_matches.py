@@ -15,7 +15,7 @@ from tests.reference.event_letters import bound, events
 
 from ostinato.automaton.trend_automaton import Transition, TrendAutomaton
 from ostinato.errors import MatchError, QueryError
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.matching import event_marks, event_matches, event_room
 from ostinato.matching.event_conditions import lower_run_conditions
 from ostinato.matching.event_matches import MatchLimits, find_event_matches

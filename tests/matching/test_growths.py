@@ -13,7 +13,7 @@ from tests.laws.strategies import patterns
 from tests.matching.probing import Probe, expected, prepared_letters, probe_all, probes_of, ways
 
 from ostinato.errors import MatchError
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.matching import growths
 from ostinato.matching.engine import OverRun
 from ostinato.matching.growths import ProbeMode, find, quiet_before

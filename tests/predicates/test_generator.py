@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from tests.cases import Case, load_cases
 
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.language.match_recognize import parse_clause
 from ostinato.matching import compiled
 from ostinato.matching.search import search_in_python

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.predicates import kernel_arithmetic
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)

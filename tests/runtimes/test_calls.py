@@ -11,8 +11,16 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.runtimes.calls import interruptible, refuse_deadline
-from ostinato.stopping import Stopped, call_threads, check_stopped, follow, new_stop_flag, stop_flag, until_stopped
+from ostinato.calls.interruptible import interruptible, refuse_deadline
+from ostinato.kernels.stopping import (
+    Stopped,
+    call_threads,
+    check_stopped,
+    follow,
+    new_stop_flag,
+    stop_flag,
+    until_stopped,
+)
 
 SETTING: ContextVar[int] = ContextVar("setting", default=0)
 

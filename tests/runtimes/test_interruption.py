@@ -17,10 +17,10 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.calls.interruptible import THREAD_NAME
+from ostinato.kernels.stopping import Stopped, stop_flag
 from ostinato.matching.search import STEPS_PER_LOOK
-from ostinato.runtimes.calls import THREAD_NAME
 from ostinato.runtimes.task.general import GeneralConditionCheck
-from ostinato.stopping import Stopped, stop_flag
 from ostinato.techniques.stream_summary.pool import SummaryPool
 
 _PATIENCE_SECONDS = 60.0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.sharing.clock import VirtualClock, Work
+from ostinato.kernels.clock import VirtualClock, Work
 
 
 def test_a_tariff_charges_for_each_kind_of_work() -> None:

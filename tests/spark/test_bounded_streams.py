@@ -14,7 +14,7 @@ from tests.spark.test_streaming_restart import Start, batches, in_a_process, wai
 
 import ostinato as ost
 from ostinato.errors import QueryError
-from ostinato.sharing.clock import RealClock
+from ostinato.kernels.clock import RealClock
 
 __all__ = ["in_a_process"]  # a fixture
 

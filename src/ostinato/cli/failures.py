@@ -7,7 +7,7 @@ import sys
 import traceback
 from enum import IntEnum
 
-from ostinato.entry import error_of_ours
+from ostinato.calls.foreign_errors import error_of_ours
 from ostinato.errors import EnvironmentFault, OstinatoError, unwrap
 
 _MOST_LINES = 12

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ostinato.options import known_names, one_of, true_or_false, whole_number
+from ostinato.calls.options import known_names, one_of, true_or_false, whole_number
 from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 

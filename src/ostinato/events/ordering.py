@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.expressions.values.value_order import OrderKey, _ascending, group_numbers, sortable
-from ostinato.kernel_cache import kernel
-from ostinato.stopping import check_stopped
+from ostinato.kernels.kernel_cache import kernel
+from ostinato.kernels.stopping import check_stopped
 
 
 class Ordered(NamedTuple):

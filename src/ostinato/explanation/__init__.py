@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.explanation.asked import Asked, read_question
 from ostinato.explanation.automaton_svg import Picture, draw_automata
 from ostinato.explanation.clauses_text import clause_sections, underlined

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import shown
 from ostinato.errors import QueryError
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_render import render_bound, render_word
 from ostinato.language.render import quote
-from ostinato.options import shown
 from ostinato.query.event_query import EventQuery, TimeSpan
 
 Length = timedelta | int | str

@@ -10,7 +10,7 @@ A name may have dots (`film.written_by`); anything else is a name in backquotes.
 
 from __future__ import annotations
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError, Span
 from ostinato.language.cursor import Cursor
 from ostinato.language.lexer import Kind

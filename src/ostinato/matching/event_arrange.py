@@ -6,7 +6,7 @@ others by digits of eight bits, as many as the keys differ in; what is in order 
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 
 _FEW = 24
 _DIGIT = 8

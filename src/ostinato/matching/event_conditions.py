@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.errors import QueryError
-from ostinato.kernel_cache import called_kernel
+from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.matching.event_search import build_event_search
 from ostinato.matching.event_tables import Steps
 from ostinato.predicates import types as t

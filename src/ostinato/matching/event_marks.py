@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.matching.event_tables import NEVER, PAIR_TEST
 from ostinato.query.event_query import Selection
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START
 from ostinato.errors import MatchError
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching import event_state as s
 from ostinato.matching.event_absences import EVERYWHERE, find_absences
 from ostinato.matching.event_conditions import MatchConditions, search_checked_events, tie_checks
@@ -36,7 +37,6 @@ from ostinato.matching.event_tables import (
 )
 from ostinato.matching.failures import condition_failure
 from ostinato.predicates.run_columns import Column
-from ostinato.stopping import check_stopped, stop_flag
 
 DEFAULT_MOST_MATCHES = 10_000_000
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 
 
 @inline_kernel

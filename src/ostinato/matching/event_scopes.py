@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.matching.event_program import NO_WINDOW, BoundKind, Events, Extent
 from ostinato.results.matches import ranges
 

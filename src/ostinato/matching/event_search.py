@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ostinato.automaton.trend_automaton import START
-from ostinato.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.matching.event_arrange import arrange
 from ostinato.matching.event_marks import ANY, NEXT, Bounds, edge_holds, following, mark, may_end, nothing_between
 from ostinato.matching.event_reach import next_rows, reach_of_start, strict_rows

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import kernel
 from ostinato.kernels.constants import NO_TIME
+from ostinato.kernels.kernel_cache import kernel
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching import search as s
 from ostinato.matching.engine import OverRun, Task, check_longest, rules_of
 from ostinato.matching.failures import failure_of
@@ -26,7 +27,6 @@ from ostinato.matching.symbols import symbols_of
 from ostinato.matching.tables import Automaton, pack_bits
 from ostinato.results.matches import Matches, ranges
 from ostinato.rows.batches import Mask
-from ostinato.stopping import check_stopped, stop_flag
 
 Ints = NDArray[np.int64]
 

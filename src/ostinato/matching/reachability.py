@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import ACCEPT
-from ostinato.kernel_cache import inline_kernel, kernel
+from ostinato.kernels.kernel_cache import inline_kernel, kernel
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching.tables import Automaton, words
-from ostinato.stopping import check_stopped, stop_flag
 
 AT_END = 0
 """The number of the set after the last row of a finished partition."""

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import ACCEPT_AT_END
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.kernels.constants import NO_TIME
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching.tables import Automaton
-from ostinato.stopping import check_stopped, stop_flag
 
 # What the kernel returns.
 FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED, STOPPED = 0, 1, 2, 3, 4, 5, 6

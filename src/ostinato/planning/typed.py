@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ostinato.calls.options import whole_number
 from ostinato.errors import QueryError, Span, speaking_of
-from ostinato.options import whole_number
 from ostinato.planning.plan import MatchPlan, Slots, slot_name
 from ostinato.predicates import types as t
 from ostinato.predicates.aggregate_types import aggregate_type

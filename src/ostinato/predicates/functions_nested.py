@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions.values.value_order import python_values
+from ostinato.kernels.stopping import until_stopped
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import implicit
 from ostinato.predicates.comparisons import sort_key
@@ -27,7 +28,6 @@ from ostinato.predicates.vectors import (
     of_list,
     to_arrow,
 )
-from ostinato.stopping import until_stopped
 
 Compute = Callable[..., Any]
 

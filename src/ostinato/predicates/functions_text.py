@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.kernels.stopping import until_stopped
 from ostinato.predicates import types as t
 from ostinato.predicates.casts import can_cast, implicit
 from ostinato.predicates.comparisons import type_list
 from ostinato.predicates.functions_math import whole
 from ostinato.predicates.nodes import Function, Kernel, Site, Typed, eager, strict
 from ostinato.predicates.vectors import Vector, broadcast_length, of_arrow_text, of_list
-from ostinato.stopping import until_stopped
 
 Compute = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.predicates import interpreter as rt
 from ostinato.predicates import kernel_arithmetic as arithmetic
 from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, REAL_COMPARISON, Keep, Op, Total

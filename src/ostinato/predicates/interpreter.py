@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.predicates.kernel_arithmetic import (
     LN,
     LOG10,

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.predicates.opcodes import MATH_FUNCTIONS
 
 LARGEST = np.int64(2**63 - 1)

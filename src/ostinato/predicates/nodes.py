@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.errors import MatchError, QueryError, Span
+from ostinato.kernels.stopping import check_stopped
 from ostinato.predicates import types as t
 from ostinato.predicates.types import Settings
 from ostinato.predicates.vectors import Bools, Vector, both_valid, nulls_of
 from ostinato.query.expressions import Expr
-from ostinato.stopping import check_stopped
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from ostinato.kernels.stopping import check_stopped, until_stopped
 from ostinato.predicates.regex_syntax import (
     Anchor,
     Char,
@@ -23,7 +24,6 @@ from ostinato.predicates.regex_syntax import (
     Sequence,
     parse_regex,
 )
-from ostinato.stopping import check_stopped, until_stopped
 
 FEW_STEPS = 10_000_000
 """Up to so many steps, about 0.1 s, may be left to Python's `re`, which can't be stopped."""

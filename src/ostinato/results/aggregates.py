@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.results.matches import Frames, Matches
 from ostinato.results.navigation import NO_ROW
 

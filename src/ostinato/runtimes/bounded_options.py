@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
+from ostinato.calls.options import one_of
 from ostinato.errors import QueryError
-from ostinato.options import one_of
+from ostinato.kernels.clock import Clock, RealClock, VirtualClock
 from ostinato.sharing.bounds import Bounds, Duration, LatencyRequest, read_bounds
-from ostinato.sharing.clock import Clock, RealClock, VirtualClock
 
 Shedding = Literal["sharp", "random_state", "random_input", "selectivity", "icde20", "darling"]
 State = Literal["view", "instance"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.interruptible import interruptible, refuse_deadline
+from ostinato.calls.options import known_names
 from ostinato.errors import QueryError, speaking_of
-from ostinato.options import known_names
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
-from ostinato.runtimes.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
-from ostinato.runtimes.calls import interruptible, refuse_deadline
+from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.correlation_archive import ArchiveReader, TableReader
 from ostinato.runtimes.local import local_settings
 from ostinato.runtimes.local_correlations import LocalCorrelation

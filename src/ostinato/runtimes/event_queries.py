@@ -14,16 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import changed_options
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.language.event_binding import TypeArgument, bind_event_query
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_to_sql import event_query_to_sql
-from ostinato.options import a_text, shown
 from ostinato.query.event_query import EventQuery
-from ostinato.runtimes.arrow_tables import spark_dataframe
+from ostinato.rows.arrow_tables import spark_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

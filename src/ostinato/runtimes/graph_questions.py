@@ -33,13 +33,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.interruptible import interruptible, refuse_deadline
+from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError
-from ostinato.options import a_text, shown
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
-from ostinato.runtimes.arrow_tables import as_table, is_spark_dataframe
-from ostinato.runtimes.calls import interruptible, refuse_deadline
+from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 from ostinato.runtimes.path_options import PathOptions, node_name, path_options, read_proposals
 from ostinato.runtimes.paths import PathsResult, walk_paths
 from ostinato.sharing.bounds import Duration

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.calls.options import a_text, shown, true_or_false
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.binding import bind
-from ostinato.options import a_text, shown, true_or_false
 from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 from ostinato.planning.slicing import declined_by_threads, useless_for_threads
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
@@ -19,9 +19,9 @@ from ostinato.predicates.evaluate import Prepared, prepare
 from ostinato.predicates.typing import type_of
 from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
+from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch, OutputRows
 from ostinato.rows.column_names import MATCHED
-from ostinato.runtimes.arrow_tables import as_table, columns_of
 from ostinato.runtimes.task.slices import Parallel, run_in_slices
 from ostinato.runtimes.task.worker import Worker
 

@@ -17,8 +17,8 @@ from ostinato.planning.typed import Limits
 from ostinato.planning.typed_clauses import type_clauses
 from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Column, Expr
+from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
-from ostinato.runtimes.arrow_tables import columns_of
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.local import LocalPlan
 from ostinato.runtimes.local_query import LocalQuery

@@ -21,9 +21,9 @@ from ostinato.predicates.evaluate import evaluate
 from ostinato.predicates.types import Settings, normalise
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.query.expressions import ColumnRef, Expr
+from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Mask, OutputRows, one_array
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.arrow_tables import columns_of
 from ostinato.runtimes.local import LocalPlan
 from ostinato.runtimes.task.correlation_results import output_fields
 from ostinato.runtimes.task.correlation_task import CorrelationTask, SideTask

@@ -14,8 +14,8 @@ from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.predicates import types as t
 from ostinato.predicates.evaluate import prepare
 from ostinato.query.expressions import Column, Expr
+from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch
-from ostinato.runtimes.arrow_tables import as_table, columns_of
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.task.bounded import shared_plans
 from ostinato.runtimes.task.trend_columns import trend_columns

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, OstinatoError, QueryError
 from ostinato.expressions.values.value_order import group_numbers
+from ostinato.kernels.stopping import check_stopped
 from ostinato.predicates import types as t
 from ostinato.query.summary_query import LARGEST_TIME_US
 from ostinato.results.summary_answer import SummaryAnswer
+from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import one_array
-from ostinato.runtimes.arrow_tables import as_table
 from ostinato.runtimes.task.summary_answers import AnswerLayout
 from ostinato.runtimes.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, key_values, summary_input
 from ostinato.runtimes.task.trend_results import window_edges as times_of
-from ostinato.stopping import check_stopped
 from ostinato.stored_state import (
     Section,
     check,

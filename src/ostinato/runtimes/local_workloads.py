@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.predicates import types as t
-from ostinato.runtimes.arrow_tables import as_table
+from ostinato.rows.arrow_tables import as_table
 from ostinato.runtimes.local_events import LocalEvents
 from ostinato.runtimes.task.workload_layout import OutputColumn, common_table, make_layout
 from ostinato.workloads.workload_rows import WorkloadRows

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from ostinato.calls.options import a_text, shown, whole_number
 from ostinato.errors import EnvironmentFault, QueryError
 from ostinato.language.path_query import path_query, render_path
-from ostinato.options import a_text, shown, whole_number
 from ostinato.query.path_query import OneEdge, PathQuery, edges
 from ostinato.runtimes.http_call import NoReply, call
 from ostinato.techniques.path_queries.found_table import facts_of

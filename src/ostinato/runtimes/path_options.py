@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from ostinato.calls.options import known_names, one_of, shown, true_or_false, whole_number
 from ostinato.errors import QueryError
+from ostinato.kernels.clock import Clock, RealClock
 from ostinato.language.path_query import path_query
-from ostinato.options import known_names, one_of, shown, true_or_false, whole_number
 from ostinato.query.path_query import PathQuery
 from ostinato.sharing.bounds import read_bounds
-from ostinato.sharing.clock import Clock, RealClock
 from ostinato.techniques.path_queries.budget import UNLIMITED, Budget
 from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
 from ostinato.techniques.path_queries.selection import AtRandom, BySelectivity, BySimilarity, Chooser

@@ -27,16 +27,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.errors import QueryError
+from ostinato.kernels.clock import Clock
 from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
 from ostinato.results.paths_svg import ShownPath, draw_paths, page
-from ostinato.runtimes.arrow_tables import as_table, is_spark_dataframe
-from ostinato.runtimes.calls import interruptible, refuse_deadline
+from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 from ostinato.runtimes.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
 from ostinato.sharing.bounds import Duration
-from ostinato.sharing.clock import Clock
 from ostinato.techniques.path_queries.found_table import facts_of, found_table
 from ostinato.techniques.path_queries.graph import COLUMNS, Graph, make_graph
 from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms

@@ -18,17 +18,17 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.interruptible import interruptible
+from ostinato.calls.options import a_text, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import Numbers
 from ostinato.language.intervals import parse_interval
-from ostinato.options import a_text, one_of, shown, whole_number
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.results.summary_answer import KeptEvent, SummaryAnswer
 from ostinato.results.trend_numbers import NumberForm
-from ostinato.runtimes.arrow_tables import spark_dataframe
-from ostinato.runtimes.calls import interruptible
+from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.runtimes.task.summary_rows import SummaryColumns
 from ostinato.sharing.bounds import Duration
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS

@@ -15,17 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.interruptible import interruptible, refuse_deadline
+from ostinato.calls.options import a_path, a_text, shown
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.language.event_binding import TypeArgument
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.lexer import tokenize
-from ostinato.options import a_path, a_text, shown
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.calls import interruptible, refuse_deadline
 from ostinato.runtimes.event_queries import EventsQuery, events
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
 from ostinato.sharing.bounds import Duration

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeGuard
 
+from ostinato.calls.options import shown
 from ostinato.errors import QueryError
-from ostinato.options import shown
 
 Duration = str | timedelta
 LatencyRequest = Duration | float | Mapping[str, Duration | float]

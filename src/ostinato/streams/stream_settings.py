@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ostinato.options import a_text, one_of, true_or_false, whole_number
+from ostinato.calls.options import a_text, one_of, true_or_false, whole_number
 
 Late = Literal["drop", "show"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.kernels.clock import VirtualClock
 from ostinato.language.event_binding import bind_event_query
 from ostinato.language.event_query import parse_event_query
 from ostinato.planning.bounded_conditions import lower_plan
@@ -21,7 +22,6 @@ from ostinato.predicates.types import Settings, normalise
 from ostinato.predicates.vectors import Vector
 from ostinato.query.expressions import Column, Expr
 from ostinato.sharing.bounds import Bounds, read_bounds
-from ostinato.sharing.clock import VirtualClock
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.engine import BoundedEngine

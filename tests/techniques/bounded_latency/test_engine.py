@@ -8,7 +8,7 @@ import pytest
 from tests.techniques.bounded_latency.bounded_runs import CLOCK, Ran, Stream, latency_bound, recall, run
 
 from ostinato.errors import MatchError
-from ostinato.sharing.clock import RealClock
+from ostinato.kernels.clock import RealClock
 from ostinato.techniques.bounded_latency.engine import BoundedEngine
 from ostinato.techniques.bounded_latency.policies import POLICIES
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.sharing.clock import VirtualClock, Work
+from ostinato.kernels.clock import VirtualClock, Work
 from ostinato.techniques.bounded_latency.class_edges import buckets_of, learnt, moved, nothing_learnt
 from ostinato.techniques.bounded_latency.latency import LatencyMeter, overloaded
 from ostinato.techniques.bounded_latency.ledger import chain_begins, chain_places

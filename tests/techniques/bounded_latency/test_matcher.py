@@ -11,7 +11,7 @@ from tests.laws.event_strategies import event_table
 from tests.techniques.bounded_latency.shared_matching import Workload, in_calls, numbered_anew, workloads
 
 from ostinato.errors import MatchError
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.techniques.bounded_latency import (
     births,

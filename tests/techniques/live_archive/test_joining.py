@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.query.correlation import Region
 from ostinato.techniques.live_archive import joining
 from ostinato.techniques.live_archive.joining import Lives, Pairs, Starts, by_start, join, join_equal

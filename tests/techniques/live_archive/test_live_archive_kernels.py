@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.kernel_cache import interpreted
-from ostinato.stopping import new_stop_flag
+from ostinato.kernels.kernel_cache import interpreted
+from ostinato.kernels.stopping import new_stop_flag
 from ostinato.techniques.live_archive import contained, found, ordering, sides
 from ostinato.techniques.live_archive.found import LiveMatches
 from ostinato.techniques.live_archive.ordering import ResultTimes

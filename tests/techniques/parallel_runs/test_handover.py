@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ostinato.automaton.nfa import build_nfa
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.row_pattern import parse_row_pattern
 from ostinato.matching.engine import Task

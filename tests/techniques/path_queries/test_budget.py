@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 import ostinato as ost
-from ostinato.sharing.clock import VirtualClock, Work
+from ostinato.kernels.clock import VirtualClock, Work
 from ostinato.techniques.path_queries.budget import UNLIMITED, Budget, Meter
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.kernel_cache import interpreted, kernel
+from ostinato.kernels.kernel_cache import interpreted, kernel
 from ostinato.techniques.shared_trends.numbers import limbs
 from ostinato.techniques.shared_trends.numbers import table as numbers
 from ostinato.techniques.shared_trends.numbers.table import Table, from_ints, grown, new_table, to_extended, to_ints

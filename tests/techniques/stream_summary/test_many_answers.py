@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.laws.summary_strategies import columns, queries, streams
 
 from ostinato.errors import MatchError
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
 from ostinato.reference import summaries as oracle
 from ostinato.techniques.stream_summary import answers as answers_module

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.kernel_cache import borrowing_kernel, interpreted
+from ostinato.kernels.kernel_cache import borrowing_kernel, interpreted
 from ostinato.techniques.stream_summary.wide_numbers import below, is_sound, plus, scaled, times, widened
 
 

@@ -12,8 +12,8 @@ from typing import Literal, get_args
 
 from pyspark.sql import DataFrame
 
+from ostinato.calls.options import one_of, whole_number
 from ostinato.errors import warn
-from ostinato.options import one_of, whole_number
 from ostinato.planning.slicing import declined_by_tasks
 from ostinato.runtimes.spark.query import RAISES, SparkQuery
 from ostinato.runtimes.spark.size import estimated_bytes

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.match_recognize import parse_clause
 from ostinato.planning.typed import Limits
 from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.arrow_tables import spark_dataframe
+from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy, match_batch
 from ostinato.runtimes.spark.query import plan_query, session_settings
 from ostinato.runtimes.spark.streaming import match_stream

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.entry import ours_or_raise
+from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.correlation_packing import (
     ARCHIVE_COUNT,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NoReturn, get_args
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
+from ostinato.calls.options import one_of, true_or_false, whole_number
 from ostinato.errors import QueryError, Span
 from ostinato.language.correlation import CorrelationText
 from ostinato.language.lexer import tokenize
-from ostinato.options import one_of, true_or_false, whole_number
 from ostinato.runtimes.spark.correlation_archive import Source, read_source
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, Reads

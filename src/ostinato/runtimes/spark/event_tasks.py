@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ostinato.entry import ours_or_raise
+from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.rows.column_names import ERROR, PREFIX

@@ -20,7 +20,7 @@ from importlib import util
 from pathlib import Path
 
 from ostinato.errors import EnvironmentFault
-from ostinato.private_folders import Untrusted, current_user, make_private, user_cache
+from ostinato.kernels.private_folders import Untrusted, current_user, make_private, user_cache
 
 OLDEST_JAVA = 17
 """Spark 4 needs at least this."""

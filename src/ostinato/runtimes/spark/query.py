@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.calls.options import shown
 from ostinato.errors import QueryError, speaking_of
 from ostinato.language.binding import bind
 from ostinato.language.render import quote, render_expression
-from ostinato.options import shown
 from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.predicates.types import Settings

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark import TaskContext
 
-from ostinato.entry import ours_or_raise
+from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.expressions import MatchNumber

@@ -14,13 +14,13 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import a_text
 from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.language.correlation import CorrelationText, find_correlations
 from ostinato.language.lexer import tokenize
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import Clause, CommonTable, Statement, read_statement
-from ostinato.options import a_text
 from ostinato.planning.typed import Limits
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
 from ostinato.runtimes.spark.clause import Options, match_dataframe

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ostinato.calls.options import shown
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.options import shown
-from ostinato.runtimes.arrow_tables import is_spark_dataframe
+from ostinato.rows.arrow_tables import is_spark_dataframe
 
 Args = dict[str, Any] | list[Any] | None
 """Values for `:name`, or for each `?` in turn."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.entry import ours_or_raise
+from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
 from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.stream_processor import OPEN_ROWS, WAITING, BucketTask

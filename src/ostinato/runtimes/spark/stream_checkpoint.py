@@ -9,8 +9,8 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ostinato.calls.options import a_path
 from ostinato.errors import QueryError
-from ostinato.options import a_path
 from ostinato.predicates.types import Settings
 from ostinato.runtimes.spark.query import check_spark, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log

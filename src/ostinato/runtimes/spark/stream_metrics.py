@@ -21,8 +21,8 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ostinato.entry import only_our_errors
-from ostinato.options import a_path
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import a_path
 from ostinato.runtimes.spark.query import check_spark
 from ostinato.runtimes.spark.stream_processor import COUNTS
 

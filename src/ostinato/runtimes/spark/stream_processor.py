@@ -18,7 +18,7 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from ostinato.entry import ours_or_raise
+from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.spark.stream_packing import pack_results, unpack_table

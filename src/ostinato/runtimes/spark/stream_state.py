@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition

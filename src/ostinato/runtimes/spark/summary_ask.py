@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.entry import only_our_errors
+from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.results.summary_answer import SummaryAnswer
 from ostinato.rows.column_names import ERROR

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from ostinato.entry import ours_or_raise
+from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.planning.typed import TypedPlan
 from ostinato.rows.batches import batch_of, batches_of, failure, one_array

@@ -10,10 +10,10 @@ from typing import Literal, get_args
 import pyarrow as pa
 
 from ostinato.automaton.nfa import ACCEPT_AT_END
+from ostinato.calls.options import one_of, true_or_false, whole_number
 from ostinato.language.render import render_clause
 from ostinato.matching.engine import Task
 from ostinato.matching.growths import ProbeMode
-from ostinato.options import one_of, true_or_false, whole_number
 from ostinato.planning.correlation_plan import Clock
 from ostinato.planning.plan import slot_name
 from ostinato.planning.slicing import margins_of

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.kernels.stopping import check_stopped
 from ostinato.planning.plan import slot_name
 from ostinato.planning.typed import GeneralConditions
 from ostinato.predicates.evaluate import prepare
@@ -21,7 +22,6 @@ from ostinato.predicates.types import Settings
 from ostinato.query.expressions import Column, Expr
 from ostinato.results.matches import Frames, Matches
 from ostinato.runtimes.task.slots import SlotReader
-from ostinato.stopping import check_stopped
 
 
 class GeneralConditionCheck:

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.calls.options import whole_number
+from ostinato.kernels.stopping import call_threads
 from ostinato.matching.engine import Searched
-from ostinato.options import whole_number
 from ostinato.planning.slicing import Slicing, slicing_of
 from ostinato.rows.batches import Batch, OutputRows
 from ostinato.runtimes.task.worker import Window, Worker
-from ostinato.stopping import call_threads
 from ostinato.techniques.parallel_runs.in_process import SlicedSearch, may_be_in_vain
 from ostinato.techniques.parallel_runs.slices import Slice, View, cut, good_slices
 

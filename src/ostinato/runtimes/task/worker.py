@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ostinato.errors import MatchError
 from ostinato.events.ordering import Ordered, order_rows
 from ostinato.expressions.values.value_order import OrderKey
-from ostinato.kernel_cache import interpreted
+from ostinato.kernels.kernel_cache import interpreted
+from ostinato.kernels.stopping import check_stopped
 from ostinato.matching.compiled import search_for
 from ostinato.matching.engine import ALWAYS, OverRun, Searched, SortedRows, Task, match_by_search, match_by_shifts
 from ostinato.matching.growths import Prepared, prepare
@@ -33,7 +34,6 @@ from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.general import GeneralConditionCheck
 from ostinato.runtimes.task.neighbours import NeighbourConditions
 from ostinato.runtimes.task.slots import SlotReader
-from ostinato.stopping import check_stopped
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.sharing.clock import Work
+from ostinato.kernels.clock import Work
 from ostinato.techniques.bounded_latency.ledger import Ledger
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.techniques.bounded_latency.register_reads import is_like_last, remember
 from ostinato.techniques.bounded_latency.run_checks import feature_value
 from ostinato.techniques.bounded_latency.store import (

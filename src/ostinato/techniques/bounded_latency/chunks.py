@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.sharing.clock import Clock, Work
+from ostinato.kernels.clock import Clock, Work
 from ostinato.techniques.bounded_latency.accounts import new_accounts
 from ostinato.techniques.bounded_latency.keeper import Keeper
 from ostinato.techniques.bounded_latency.ledger import Ledger

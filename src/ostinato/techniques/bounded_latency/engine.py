@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.kernels.clock import Clock, RealClock, Work
 from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.bounds import Bounds
-from ostinato.sharing.clock import Clock, RealClock, Work
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.stored_state import Section, check, seal, unseal

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.kernels.clock import Work
 from ostinato.sharing.bounds import Bounds
-from ostinato.sharing.clock import Work
 from ostinato.techniques.bounded_latency.accounts import Accounts, ChunkSoFar, new_accounts
 from ostinato.techniques.bounded_latency.baselines import each_by_itself, next_share, random_state
 from ostinato.techniques.bounded_latency.class_edges import (

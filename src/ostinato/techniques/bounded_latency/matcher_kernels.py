@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.techniques.bounded_latency import match_kernel
 from ostinato.techniques.bounded_latency.births import class_by_features, class_of_plain
 from ostinato.techniques.bounded_latency.outcomes import classify_made, complete_matches, obey_guards_of

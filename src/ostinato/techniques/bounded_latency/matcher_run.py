@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching.failures import condition_failure
-from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.bounded_latency import progress as at
 from ostinato.techniques.bounded_latency.births import SAMPLES, Samples
 from ostinato.techniques.bounded_latency.ledger import Buckets, Orders

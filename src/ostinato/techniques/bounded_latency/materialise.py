@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.matching.event_program import NO_WINDOW, BoundKind, Extent
 from ostinato.results.matches import ranges
 from ostinato.sharing.merged_plan import MergedPlan

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.techniques.bounded_latency.births import copy_rows, sample
 from ostinato.techniques.bounded_latency.materialise import MATCH_ROWS, MATCHES, write_match
 from ostinato.techniques.bounded_latency.store import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.predicates.vectors import Vector
 from ostinato.query.expressions import Expr
 from ostinato.techniques.bounded_latency.plan_tables import Prepared

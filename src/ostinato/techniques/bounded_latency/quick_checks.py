@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.matching.event_conditions import NO_LABEL
 from ostinato.predicates.kernel_arithmetic import real_equal, real_less
 from ostinato.predicates.opcodes import HERE, Keep, Op

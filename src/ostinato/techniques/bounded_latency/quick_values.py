@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.predicates.kernel_arithmetic import LN, LOG10, math_function
 from ostinato.predicates.opcodes import HERE, Op
 from ostinato.predicates.run_program import RunProgram

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.predicates.opcodes import Op
 from ostinato.predicates.run_program import RunProgram
 from ostinato.sharing.plan_conditions import PlanConditions

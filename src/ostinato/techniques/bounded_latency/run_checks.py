@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.matching.event_conditions import NO_LABEL
 from ostinato.predicates.interpreter import Conditions, check, update, value_of
 from ostinato.predicates.opcodes import Keep

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel
-from ostinato.sharing.clock import Work
+from ostinato.kernels.clock import Work
+from ostinato.kernels.kernel_cache import borrowing_kernel
 
 Reals = NDArray[np.float64]
 EVENT, VISIT, CHECK, BIRTH = range(4)

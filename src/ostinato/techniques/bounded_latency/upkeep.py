@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.techniques.bounded_latency.births import class_of
 from ostinato.techniques.bounded_latency.store import (
     CLASS,

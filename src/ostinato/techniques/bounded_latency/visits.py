@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.predicates.kernel_arithmetic import real_equal, real_less
 from ostinato.techniques.bounded_latency.plan_tables import SPAN, UNBOUNDED
 from ostinato.techniques.bounded_latency.quick_checks import ASK_PROGRAM, answer_quickly

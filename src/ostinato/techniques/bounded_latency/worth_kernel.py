@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel, called_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]

@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ostinato.kernel_cache import kernel
-from ostinato.stopping import check_stopped, stop_flag
+from ostinato.kernels.kernel_cache import kernel
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.techniques.live_archive.found import NOT_FOUND_HERE, Growths, LiveMatches, Outcome, latest_ends
 from ostinato.techniques.live_archive.sides import Ints, Side, Times, probes_of
 from ostinato.techniques.live_archive.steps import Step, all_live, pairs_of, unknown

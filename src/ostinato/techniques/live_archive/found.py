@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.matching.growths import ProbeMatches, ProbeMode
 from ostinato.techniques.live_archive.sides import NO_TIME, Ints, Mask, Side, Times
 

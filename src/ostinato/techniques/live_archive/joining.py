@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel, kernel
+from ostinato.kernels.kernel_cache import inline_kernel, kernel
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.query.correlation import Region
-from ostinato.stopping import check_stopped, stop_flag
 
 Ints = NDArray[np.int64]
 _LARGEST = np.iinfo(np.int64).max

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.query.correlation import Region
 from ostinato.techniques.live_archive.found import Growths
 from ostinato.techniques.live_archive.sides import Ints, Mask, Times

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.matching.growths import ProbeMatches, ProbeMode, Probes
 
 Ints = NDArray[np.int64]

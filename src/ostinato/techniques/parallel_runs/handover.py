@@ -12,7 +12,7 @@ import enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import kernel
+from ostinato.kernels.kernel_cache import kernel
 from ostinato.matching.engine import Task
 from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ostinato.sharing.clock import Clock, RealClock, Work
+from ostinato.kernels.clock import Clock, RealClock, Work
 
 UNLIMITED = 1 << 62
 _PROBE = 1_000_000_000

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.stopping import check_stopped
+from ostinato.kernels.stopping import check_stopped
 from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
 from ostinato.techniques.path_queries.walking import NO_PARENT
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.path_automaton import START, build_path_automaton, symbols_of
 from ostinato.errors import MatchError
+from ostinato.kernels.stopping import check_stopped
 from ostinato.query.path_query import PathQuery
-from ostinato.stopping import check_stopped
 from ostinato.techniques.path_queries.budget import NO_BUDGET, UNLIMITED, Budget, Meter
 from ostinato.techniques.path_queries.graph import Graph
 from ostinato.techniques.path_queries.selection import LARGEST_HORIZON, Chooser, Costs, Frontier, Kept

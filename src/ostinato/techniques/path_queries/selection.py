@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stopping import check_stopped
+from ostinato.kernels.stopping import check_stopped
 from ostinato.techniques.path_queries.graph import mean_degrees
 from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.techniques.path_queries.walking import NO_PARENT, Store, weigh_edges

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 
 NO_PARENT = -1
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.query.summary_query import SummaryAggregate
-from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.stream_summary.bridges import Kept, contributions
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, MARKS, NOW, SEEN, STARTED, Rules, rules_of
 from ostinato.techniques.stream_summary.program import CountProgram, count_program

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.techniques.stream_summary.bridge_kernels import begins
 from ostinato.techniques.stream_summary.counting_kernels import present, take
 from ostinato.techniques.stream_summary.kernel_tables import COUNT, FIRST

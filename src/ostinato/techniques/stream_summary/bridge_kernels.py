@@ -6,7 +6,7 @@ the scratch.
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.techniques.stream_summary.wide_numbers import plus, scaled, times
 
 

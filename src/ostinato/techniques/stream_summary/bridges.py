@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from ostinato.stopping import check_stopped
+from ostinato.kernels.stopping import check_stopped
 from ostinato.techniques.stream_summary.program import CountProgram
 
 Number = int | Fraction

@@ -7,7 +7,7 @@ is exactly 0. They serve the choice of events; answers are counted with integers
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.techniques.stream_summary.bridge_kernels import begins, count_left, count_right, ways_left, ways_right
 from ostinato.techniques.stream_summary.kernel_tables import (
     CELL,

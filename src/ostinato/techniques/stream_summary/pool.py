@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel, interpreted
-from ostinato.stopping import check_stopped, stop_flag
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel, interpreted
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.techniques.stream_summary.kernel_tables import (
     BY_BENEFIT,
     COUNT,

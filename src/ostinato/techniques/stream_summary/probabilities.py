@@ -6,7 +6,7 @@ benefit keeps a table that follows from it; when, depends on the number of event
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import called_kernel
+from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.techniques.stream_summary.kernel_tables import NOW, SEEN, STARTED
 
 LEARN_EVERY = 256

@@ -9,7 +9,7 @@ nothing that went into it was rounded; a result that isn't (or is NaN) must be c
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.techniques.stream_summary.bridge_kernels import begins
 
 EXACT = 2.0**53

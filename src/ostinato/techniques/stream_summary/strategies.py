@@ -6,7 +6,7 @@ they came: not to the end when doubles are too small for the counts. The driver 
 
 from __future__ import annotations
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.techniques.stream_summary.benefit import (
     TIE,
     benefit_of_newcomer,

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, QueryError, did_you_mean
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.query.summary_query import LARGEST_TIME_US, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.stream_summary.automaton import Automaton, compile_expression
 from ostinato.techniques.stream_summary.bridges import Kept, contributions
 from ostinato.techniques.stream_summary.kernel_tables import (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stopping import check_stopped
+from ostinato.kernels.stopping import check_stopped
 from ostinato.techniques.shared_trends.graphlets.benefit import BurstWork, Costs, engine_costs
 from ostinato.techniques.shared_trends.graphlets.optimizer import Choice, choose
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START
+from ostinato.kernels.stopping import check_stopped
 from ostinato.matching.event_program import (
     NO_VALUE,
     NO_WINDOW,
@@ -21,7 +22,6 @@ from ostinato.matching.event_program import (
     Slot,
     SlotKind,
 )
-from ostinato.stopping import check_stopped
 from ostinato.techniques.shared_trends.graphlets.graphlet import (
     Adjacency,
     Candidate,

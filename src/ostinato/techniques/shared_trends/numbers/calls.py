@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numba
 
-from ostinato.kernel_cache import Function, called_kernel
+from ostinato.kernels.kernel_cache import Function, called_kernel
 from ostinato.techniques.shared_trends.numbers import table as numbers
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 
 BITS = 60
 """Of one limb. A few limbs, and a few products of halves, add up within 64 bits."""

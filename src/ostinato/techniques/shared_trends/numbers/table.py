@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import called_kernel, inline_kernel, interpreted
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel, interpreted
 from ostinato.matching.event_program import Extended
 from ostinato.techniques.shared_trends.numbers.limbs import (
     BASE,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ostinato.kernels.stopping import check_stopped
 from ostinato.matching.event_program import (
     NO_WINDOW,
     BoundKind,
@@ -20,7 +21,6 @@ from ostinato.matching.event_program import (
     Program,
     QueryResults,
 )
-from ostinato.stopping import check_stopped
 from ostinato.techniques.shared_trends.separate.kept_events import Ints, Reads, arriving
 from ostinato.techniques.shared_trends.separate.ordered_edges import OrderedEdges
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching.event_program import NO_VALUE, EdgeTest, Extended, Numbers, PairTest, Program, QueryResults
-from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.shared_trends.numbers.table import grown
 from ostinato.techniques.shared_trends.separate import ordered_kernel as ok
 from ostinato.techniques.shared_trends.separate.kept_events import Bools, Ints, Kept, Reads, together

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.stored_state import LARGEST
 from ostinato.techniques.shared_trends.numbers.limbs import BASE, STEP
 from ostinato.techniques.shared_trends.separate.running_arrays import FAR, UNBOUNDED, WINDOWS

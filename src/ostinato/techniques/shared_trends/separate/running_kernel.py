@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.techniques.shared_trends.numbers.limbs import BITS, bit_length
 from ostinato.techniques.shared_trends.numbers.table import set_small
 from ostinato.techniques.shared_trends.separate.running_arrays import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.techniques.shared_trends.numbers.table import is_zero
 from ostinato.techniques.shared_trends.separate.running_arrays import (
     COUNT_BITS,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
 from ostinato.query.event_query import Selection
-from ostinato.stopping import check_stopped, stop_flag
 from ostinato.stored_state import check
 from ostinato.techniques.shared_trends.numbers.table import grown
 from ostinato.techniques.shared_trends.separate import running_arrays as ra

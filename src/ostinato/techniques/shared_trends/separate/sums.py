@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import inline_kernel
+from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.techniques.shared_trends.numbers.table import Table, add, add_scaled, add_scaled_float, is_zero, set_zero
 
 Ints = NDArray[np.int64]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START, Transition
+from ostinato.kernels.stopping import check_stopped
 from ostinato.matching.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
 from ostinato.query.event_query import Selection
-from ostinato.stopping import check_stopped
 from ostinato.techniques.shared_trends.separate.edge_tests import compare_values
 from ostinato.techniques.shared_trends.separate.kept_events import Bools, Ints, Kept, Reads
 from ostinato.techniques.shared_trends.separate.totals import SOME, Totals, as_multiple, better

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel, called_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
 from ostinato.techniques.shared_trends.numbers.calls import add, add_scaled, add_small, shift_left, subtract, woven
 from ostinato.techniques.shared_trends.numbers.limbs import bit_length
 from ostinato.techniques.shared_trends.shared.layout import NONE, Layout

@@ -14,13 +14,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching.event_program import (
     EngineStep,
     Events,
     Program,
     TrendEngine,
 )
-from ostinato.stopping import check_stopped, stop_flag
 from ostinato.techniques.shared_trends.choice import declined, needs_graphlets
 from ostinato.techniques.shared_trends.graphlets.engine import GraphletEngine
 from ostinato.techniques.shared_trends.numbers.table import grown, new_table

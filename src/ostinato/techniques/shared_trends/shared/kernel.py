@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import borrowing_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.techniques.shared_trends.numbers.calls import woven
 from ostinato.techniques.shared_trends.shared.lane import is_possible, move_at_once, ready
 from ostinato.techniques.shared_trends.shared.logs import append, forget

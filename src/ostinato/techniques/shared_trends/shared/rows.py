@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernel_cache import borrowing_kernel
+from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.matching.event_program import Events
 from ostinato.techniques.shared_trends.shared.blocks import one_at_a_time
 from ostinato.techniques.shared_trends.shared.layout import Compiled, Stream

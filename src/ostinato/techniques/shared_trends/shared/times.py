@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import called_kernel
+from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.techniques.shared_trends.numbers.calls import (
     add,
     add_scaled,

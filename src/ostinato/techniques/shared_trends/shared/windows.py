@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernel_cache import called_kernel
+from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.techniques.shared_trends.numbers.calls import add, add_small, set_small, set_zero, subtract, woven
 from ostinato.techniques.shared_trends.shared.lane import ready
 from ostinato.techniques.shared_trends.shared.places import cell_widths, lane_starts

@@ -2,7 +2,7 @@
 
 Python handles Ctrl-C on the main thread only, and not before a compiled kernel or a sort has returned. So the work of a
 call runs in a thread of its own, while the calling thread waits for it. The caller gets its KeyboardInterrupt, or the
-error of a passed deadline, at once. The work is told to stop (`stopping.py`) and ends at the next place that looks.
+error of a passed deadline, at once. The work is told to stop (`kernels/stopping.py`) and ends where it next looks.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from contextvars import copy_context
 from typing import Generic, TypeVar
 
 from ostinato.errors import MatchError, QueryError
+from ostinato.kernels.stopping import check_stopped, follow, new_stop_flag
 from ostinato.sharing.bounds import Duration, read_duration
-from ostinato.stopping import check_stopped, follow, new_stop_flag
 
 T = TypeVar("T")
 

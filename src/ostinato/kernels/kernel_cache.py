@@ -29,13 +29,13 @@ from typing import Any
 import numba
 
 from ostinato.errors import OstinatoWarning
-from ostinato.kernel_sources import KernelSources
-from ostinato.private_folders import Untrusted, current_user, make_private, user_cache
+from ostinato.kernels.kernel_sources import KernelSources
+from ostinato.kernels.private_folders import Untrusted, current_user, make_private, user_cache
 
 Function = Callable[..., Any]
 """A kernel's arguments have no types: numba finds out what arrives."""
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 """Inside a zip, no folder has this name."""
 _SOURCES: Traversable = files("ostinato")
 """The same place, readable inside a zip as well."""

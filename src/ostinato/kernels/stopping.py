@@ -1,6 +1,6 @@
 """How the work of a call is stopped: a flag that kernels and their drivers look at while they run.
 
-Every call has a flag of its own (`runtimes/calls.py` makes it and sets it), so stopping one call leaves all others
+Every call has a flag of its own (`calls/interruptible.py` makes it and sets it), so stopping one call leaves all others
 alone. A kernel gets the flag as its argument `stopped`, reads `stopped[0]` every few steps and returns early when
 it is set. Its driver then calls `check_stopped`, which ends the work. Work that no call guards, such as a Spark task,
 has a flag that nobody sets.
