@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.matching.event_matches import EventMatches, MatchLimits, find_event_matches
 from ostinato.planning.bounded_conditions import lower_plan
@@ -15,8 +17,6 @@ from ostinato.planning.bounded_plan import bounded_programs
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed_clauses import type_clauses
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Column, Expr
 from ostinato.rows.batches import Batch, Mask, one_array
 from ostinato.runtimes.event_queries import events
 from ostinato.runtimes.local import match_table

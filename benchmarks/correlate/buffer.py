@@ -22,8 +22,8 @@ from benchmarks.correlate.running import LIVE, LIVE_CACHED, Case, Digest, Setup,
 from benchmarks.correlate.streams import Ticks
 from benchmarks.experiment import Scale, expect
 from benchmarks.records import Baseline, Goal, Record, Sense
+from ostinato.expressions.types import Settings
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.local_correlations import LocalCorrelation
 from ostinato.runtimes.task.correlation import Correlator, Counts
 from ostinato.runtimes.task.correlation_task import CorrelationOptions

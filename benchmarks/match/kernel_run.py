@@ -14,13 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchmarks.queries import Mode, PatternQuery
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.matching import compiled
 from ostinato.matching.spans import whole_keys
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.rows.batches import Batch
 from ostinato.runtimes import local
 from ostinato.runtimes.task.worker import Worker

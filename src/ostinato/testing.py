@@ -55,11 +55,11 @@ import pyarrow.compute as pc
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError, did_you_mean, speaking_of
+from ostinato.expressions import types as t
 from ostinato.kernels.constants import NO_TIME
 from ostinato.language.binding import bind
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
-from ostinato.predicates import types as t
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX

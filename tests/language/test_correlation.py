@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
+from ostinato.expressions.parsing import parse_expression
 from ostinato.language.correlation import correlation_of, find_correlations, read_correlation
 from ostinato.language.correlation_text import CorrelationText
-from ostinato.language.expressions import parse_expression
 from ostinato.language.statement import read_statement
 from ostinato.query.correlation import Correlation, Region
 

@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.syntax import Name
 from ostinato.language.event_pattern import parse_event_pattern
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_render import render_event_pattern
-from ostinato.language.expressions import parse_expression
 from ostinato.query.event_query import (
     Absent,
     AllOf,
@@ -32,7 +33,6 @@ from ostinato.query.event_query import (
     TypeColumn,
     TypeDefinition,
 )
-from ostinato.query.expressions import Name
 
 A, B, C = (OneEvent(letter, letter) for letter in "ABC")
 ONE_OR_MORE, ANY_NUMBER, AT_MOST_ONE = Times

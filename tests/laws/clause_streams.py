@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.typed_clauses import TypedClauses, type_clauses
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.local_clauses import LocalClauses
 from ostinato.runtimes.local_query import as_local_query

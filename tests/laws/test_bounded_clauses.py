@@ -18,8 +18,8 @@ from tests.laws.clause_workloads import long_tables, workloads
 from tests.laws.comparison import rows_of
 
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import BoundRequest, Shedding
 from ostinato.runtimes.local import match_table
 from ostinato.runtimes.local_clauses import LocalClauses

@@ -20,8 +20,8 @@ from tests.laws.strategies import Draw, tables
 from tests.laws.test_stream_equals_batch import Plan, on_time, plans
 
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import BoundRequest, Shedding
 from ostinato.runtimes.local_clauses import LocalClauses
 from ostinato.runtimes.local_query import as_local_query

@@ -21,9 +21,9 @@ from tests.laws.comparison import differing
 from tests.laws.correlation_strategies import Asked, correlations, with_another_archive
 
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.language.correlation import read_correlation
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.reference.correlation import correlate_rows
 from ostinato.runtimes.correlation_archive import TableReader
 from ostinato.runtimes.correlations import correlate

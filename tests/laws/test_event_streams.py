@@ -28,8 +28,8 @@ from tests.laws.event_strategies import (
 
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.event_queries import EventsQuery
 from ostinato.runtimes.local_events import LocalEvents
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState

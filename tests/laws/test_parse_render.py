@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.strategies import Names, clauses, conditions, patterns, values
 
-from ostinato.language.expressions import parse_expression
+from ostinato.expressions.parsing import parse_expression
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import render_clause, render_expression, render_pattern
 from ostinato.language.row_pattern import parse_row_pattern

@@ -17,12 +17,12 @@ from tests.laws.comparison import rows_of
 from tests.laws.strategies import clauses, tables
 
 from ostinato.errors import MatchError, OstinatoError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.planning.plan import make_plan
 from ostinato.planning.slicing import declined_by_tasks
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array

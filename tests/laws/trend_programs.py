@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.expressions.syntax import Expr
 from ostinato.matching.event_program import (
     NO_VALUE,
     NO_WINDOW,
@@ -31,7 +32,6 @@ from ostinato.matching.event_program import (
 )
 from ostinato.planning.event_plan import EventsPlan, plan_events
 from ostinato.query.event_query import AdjacentCondition, BoundEventQuery
-from ostinato.query.expressions import Expr
 from ostinato.reference.trend_matches import Event, Run, by_window, time_us
 from ostinato.reference.trend_values import adjacent_holds, at_row
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.row_pattern import parse_row_pattern
 from ostinato.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.query.pattern import variables
 from ostinato.reference.preferment import Path, Search, in_preferment_order
 from ostinato.rows.batches import Batch

@@ -15,6 +15,8 @@ from tests.reference.event_letters import bound, events
 
 from ostinato.automaton.trend_automaton import Transition, TrendAutomaton
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.syntax import Aggregate, Column, Literal, Operator
+from ostinato.expressions.types import Settings
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.matching import event_marks, event_matches, event_room
 from ostinato.matching.event_conditions import lower_run_conditions
@@ -22,9 +24,7 @@ from ostinato.matching.event_matches import MatchLimits, find_event_matches
 from ostinato.matching.event_program import BoundKind, EdgeTest, Events, Extent, Program
 from ostinato.matching.event_scopes import fill_first_rows
 from ostinato.matching.event_search import event_search_in_python
-from ostinato.predicates.types import Settings
 from ostinato.query.event_query import RunCondition, Selection
-from ostinato.query.expressions import Aggregate, Column, Literal, Operator
 
 COLUMNS = {
     "kind": pa.string(),

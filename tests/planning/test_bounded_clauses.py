@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import QueryError
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import render_expression
@@ -14,7 +15,6 @@ from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_cl
 from ostinato.planning.plan import make_plan
 from ostinato.planning.shared_matches import MOST_HELD_A_QUERY, NOTHING_IN_COMMON
 from ostinato.planning.typed import Limits, TypedPlan
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.local import LocalPlan
 from ostinato.sharing.merged_plan import merge
 from ostinato.sharing.pattern_program import PatternProgram

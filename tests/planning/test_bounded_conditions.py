@@ -13,16 +13,16 @@ from tests.planning.event_texts import TYPES, typed
 from tests.planning.sharp_queries import TABLE_2
 from tests.planning.test_bounded_plan import shown
 
+from ostinato.expressions.evaluate import as_vector
+from ostinato.expressions.run_conditions import interpreter
+from ostinato.expressions.run_conditions.run_columns import tie_to_columns
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
+from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_state import Work
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.predicates import interpreter
-from ostinato.predicates.evaluate import as_vector
-from ostinato.predicates.run_columns import tie_to_columns
-from ostinato.predicates.types import Settings
-from ostinato.predicates.vectors import Vector
 from ostinato.query.event_query import RunCondition
-from ostinato.query.expressions import Column, Expr
 from ostinato.sharing.features import features_of
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions

@@ -6,10 +6,10 @@ import pytest
 from tests.planning.event_texts import typed
 from tests.planning.sharp_queries import TABLE_2
 
+from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation, rebuild
 from ostinato.language.render import render_expression
 from ostinato.planning.bounded_plan import BoundedPrograms, bounded_programs
 from ostinato.query.event_query import RunCondition
-from ostinato.query.expressions import Aggregate, Column, Expr, Navigation, rebuild
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram
 

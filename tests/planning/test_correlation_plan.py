@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import QueryError
+from ostinato.expressions.parsing import parse_expression
 from ostinato.language.correlation import read_correlation
-from ostinato.language.expressions import parse_expression
 from ostinato.planning.correlation_plan import Clock, Clocks, CorrelationPlan, Equality, clocks_of, plan_correlation
 
 TEXT = """SELECT {items} FROM x MATCH_RECOGNIZE (PARTITION BY s ORDER BY {order}

@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.language.expressions import parse_expression
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.types import Settings
-from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Column, ColumnRef, Expr, Field, rebuild
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, rebuild
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import type_of
 
 
 def expression(text: str) -> Expr:

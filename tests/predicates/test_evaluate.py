@@ -16,11 +16,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from expressions import expression, values
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.predicates.evaluate import evaluate, evaluate_mask, prepare
-from ostinato.predicates.types import Settings
-from ostinato.predicates.typing import type_of
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Column, Expr, Literal, Operator
+from ostinato.expressions.evaluate import evaluate, evaluate_mask, prepare
+from ostinato.expressions.syntax import Column, Expr, Literal, Operator
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import type_of
+from ostinato.expressions.values.vectors import Vector
 
 I32, F64 = pa.int32(), pa.float64()
 NAN = float("nan")

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pytest
 from tests.cases import Case, load_cases
 
+from ostinato.expressions.run_conditions.generator import generate_functions
+from ostinato.expressions.run_conditions.interpreter import Conditions
+from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.language.match_recognize import parse_clause
 from ostinato.matching import compiled
 from ostinato.matching.search import search_in_python
-from ostinato.predicates.generator import generate_functions
-from ostinato.predicates.interpreter import Conditions
-from ostinato.predicates.run_program import RunProgram
 from ostinato.reference.oracle import match_rows
 from ostinato.runtimes.local import match_table
 from ostinato.runtimes.task import worker

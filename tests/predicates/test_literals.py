@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.predicates.literals import literal_value
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Literal
+from ostinato.expressions.syntax import Literal
+from ostinato.expressions.types import Settings
+from ostinato.expressions.values.literals import literal_value
 
 IN_UTC = pa.timestamp("us", "UTC")
 

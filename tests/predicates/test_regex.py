@@ -12,11 +12,11 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import OstinatoError
+from ostinato.expressions.functions import regex
+from ostinato.expressions.functions.functions_patterns import is_like, like_pieces
+from ostinato.expressions.functions.regex import JavaRegex, java_regex
+from ostinato.expressions.functions.regex_syntax import RegexError
 from ostinato.kernels.stopping import Stopped, follow, new_stop_flag
-from ostinato.predicates import regex
-from ostinato.predicates.functions_patterns import is_like, like_pieces
-from ostinato.predicates.regex import JavaRegex, java_regex
-from ostinato.predicates.regex_syntax import RegexError
 
 PATTERNS = (
     "a|b", "(a|ab)(c|bcd)(d*)", "(a*)(b|ab)*", "a{2,3}?b", "(?:a|b){2}c", "^a+", "b+$", r"\bab", "(a+)+b", "(a|b)*?c",

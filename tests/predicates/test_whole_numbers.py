@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from ostinato.expressions.run_conditions import kernel_arithmetic
 from ostinato.kernels.kernel_cache import kernel
-from ostinato.predicates import kernel_arithmetic
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 EDGES = sorted(

@@ -16,9 +16,9 @@ from tests.runtimes.task.test_bounded_stream import Stream as WorkloadStream
 from tests.runtimes.test_summary_stream import INPUT, Bucket, Row, table, told
 
 import ostinato as ost
+from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.query.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.local_correlations import LocalCorrelation

@@ -9,8 +9,8 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.correlation_archive import TableReader
 from ostinato.runtimes.local_correlations import LocalCorrelation
 from ostinato.runtimes.task.correlation import CorrelationOptions, CorrelationStep, Correlator

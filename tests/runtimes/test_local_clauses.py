@@ -10,8 +10,8 @@ import pytest
 import ostinato as ost
 import ostinato.planning.bounded_clauses as planning
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.matching.event_matches import MatchLimits
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.local_clauses import ClauseTables, LocalClauses
 from ostinato.runtimes.local_query import as_local_query

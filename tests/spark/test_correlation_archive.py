@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Column
+from ostinato.expressions.syntax import Column
+from ostinato.expressions.types import Settings
 from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes
 from ostinato.runtimes.spark.correlation_clock import as_constant, as_number, is_later
 from ostinato.runtimes.spark.correlation_wanted import Wanted, WantedSchema

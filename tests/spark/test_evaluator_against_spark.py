@@ -19,11 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ostinato.errors import OstinatoError
-from ostinato.language.expressions import parse_expression
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.types import Settings, normalise
-from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Column, ColumnRef, Expr, Field, rebuild
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, rebuild
+from ostinato.expressions.types import Settings, normalise
+from ostinato.expressions.typing import type_of
 
 CHUNK = 80
 ZONE = "Europe/Berlin"

@@ -9,9 +9,9 @@ import pyarrow as pa
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.errors import QueryError
+from ostinato.expressions import types as t
 from ostinato.language.event_fluent import EventBuilder
 from ostinato.planning.typed import Limits
-from ostinato.predicates import types as t
 from ostinato.runtimes.event_queries import EventsQuery, events
 from ostinato.runtimes.local import local_settings, match_table
 from ostinato.runtimes.local_query import as_local_query

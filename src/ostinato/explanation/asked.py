@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError
-from ostinato.language.expressions import is_niladic
+from ostinato.expressions.lexer import first_token
+from ostinato.expressions.parsing import is_niladic
+from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, children
+from ostinato.expressions.types import Settings, parse_type
 from ostinato.language.fluent import PatternQuery
-from ostinato.language.lexer import first_token
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import read_statement
-from ostinato.predicates.types import Settings, parse_type
-from ostinato.query.expressions import Call, ColumnRef, Expr, Name, children
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.query.pattern import variables
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ostinato.explanation.readable import Unions, readable
 from ostinato.explanation.understood import Understood
+from ostinato.expressions.run_conditions.opcodes import Keep, Total
+from ostinato.expressions.run_conditions.run_program import Register, RunProgram
+from ostinato.expressions.syntax import RowSet
 from ostinato.language.render import render_variable
 from ostinato.planning.plan import NONE, MatchPlan, StateCondition
-from ostinato.predicates.opcodes import Keep, Total
-from ostinato.predicates.run_program import Register, RunProgram
-from ostinato.query.expressions import RowSet
 
 MAX_PLACES_SHOWN = 40
 

@@ -8,13 +8,13 @@ from datetime import timedelta
 
 from ostinato.explanation.bounded_text import declined_part, plan_part
 from ostinato.explanation.readable import plain_name, readable
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Name, Navigation, rebuild
 from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Program
 from ostinato.planning.event_outputs import AverageOutput
 from ostinato.planning.event_plan import EventsPlan, QueryPlan
 from ostinato.planning.shared_matches import SharedMatches
 from ostinato.planning.workload_plan import EngineGroup
 from ostinato.query.event_query import Selection
-from ostinato.query.expressions import Column, ColumnRef, Expr, Name, Navigation, rebuild
 from ostinato.sharing.bounds import Bounds
 from ostinato.techniques.shared_trends.choice import needs_graphlets
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from ostinato.language.render import quote, render_expression
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
     Call,
@@ -30,6 +29,7 @@ from ostinato.query.expressions import (
     Subscript,
     rebuild,
 )
+from ostinato.language.render import quote, render_expression
 
 Unions = Mapping[str, frozenset[str]]
 
@@ -62,7 +62,7 @@ def plain_name(name: str) -> str:
 def readable(expr: Expr, unions: Unions | None = None, leaf: Callable[[Expr], str | None] = lambda expr: None) -> str:
     """The expression for people. `unions` are the names of union variables; `leaf` may give the text of any node.
 
-    >>> from ostinato.language.expressions import parse_expression
+    >>> from ostinato.expressions.parsing import parse_expression
     >>> readable(parse_expression("(a + b) * c > 1 AND NOT (x IS NULL OR y NOT IN (1, 2))"))
     '(a + b) * c > 1 AND NOT (x IS NULL OR y NOT IN (1, 2))'
     """

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from ostinato.explanation.readable import plain_name
 from ostinato.explanation.understood import Understood
+from ostinato.expressions.syntax import MatchNumber
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.slicing import declined_by_tasks, declined_by_threads, slicing_of, useless_for_threads
-from ostinato.query.expressions import MatchNumber
 from ostinato.techniques.parallel_runs.handover import Kind, kind_of
 from ostinato.techniques.parallel_runs.in_process import is_chained
 from ostinato.techniques.parallel_runs.slices import SLICES_THAT_MAY_BE_IN_VAIN, SMALLEST_SLICE

@@ -12,9 +12,9 @@ from ostinato.explanation.conditions_text import conditions_part
 from ostinato.explanation.execution_text import execution_part
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.explanation.understood import Understood
+from ostinato.expressions.syntax import Column, Expr, walk
 from ostinato.language.render import render_clause, render_pattern, render_variable
 from ostinato.planning.plan import MatchPlan, slot_name
-from ostinato.query.expressions import Column, Expr, walk
 from ostinato.query.match_recognize import MatchRecognize
 
 INDENT = "   "

@@ -9,12 +9,12 @@ import pyarrow as pa
 from ostinato.errors import QueryError, speaking_of
 from ostinato.explanation.asked import Asked, Columns
 from ostinato.explanation.readable import readable
+from ostinato.expressions.syntax import Column, Expr, walk
+from ostinato.expressions.types import Settings, normalise
+from ostinato.expressions.typing import type_of
 from ostinato.language.binding import bind
 from ostinato.planning.plan import MatchPlan, make_plan
 from ostinato.planning.typed import TypedPlan, type_plan
-from ostinato.predicates.types import Settings, normalise
-from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Column, Expr, walk
 
 _ONLY_SPARK_KNOWS = ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION", "UNKNOWN_FUNCTION")
 

@@ -26,7 +26,7 @@ class KernelSources:
 
     >>> from importlib.resources import files
     >>> behind = KernelSources(files("ostinato")).behind(["matching/interpreted.py"])
-    >>> "matching/search.py" in behind, "predicates/interpreter.py" in behind, "cli/run.py" in behind
+    >>> "matching/search.py" in behind, "expressions/run_conditions/interpreter.py" in behind, "cli/run.py" in behind
     (True, True, False)
     """
 

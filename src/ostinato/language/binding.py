@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.language import vocabulary
-from ostinato.language.checks import unknown_variable
-from ostinato.language.expressions import is_niladic
-from ostinato.query.bound import BoundClause, BoundKey
-from ostinato.query.expressions import (
+from ostinato.expressions.parsing import is_niladic
+from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
     Call,
@@ -29,6 +26,9 @@ from ostinato.query.expressions import (
     rebuild,
     span_of,
 )
+from ostinato.language import vocabulary
+from ostinato.language.checks import unknown_variable
+from ostinato.query.bound import BoundClause, BoundKey
 from ostinato.query.match_recognize import MatchMode, MatchRecognize, Measure
 from ostinato.query.pattern import variables
 

@@ -9,17 +9,17 @@ from datetime import timedelta
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.intervals import parse_interval
+from ostinato.expressions.lexer import Kind, tokenize
+from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.syntax import ColumnRef, Expr, Operator, walk
 from ostinato.language.correlation_checks import check_correlation
 from ostinato.language.correlation_text import CorrelationText, find_correlations
-from ostinato.language.cursor import Cursor
-from ostinato.language.expressions import ExpressionParser
-from ostinato.language.intervals import parse_interval
-from ostinato.language.lexer import Kind, tokenize
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.select_list import Item, read_items
 from ostinato.language.statement import Clause, read_statement
 from ostinato.query.correlation import Correlation, Region
-from ostinato.query.expressions import ColumnRef, Expr, Operator, walk
 from ostinato.query.match_recognize import MatchRecognize, PartitionKey
 
 _LARGEST_DISTANCE = 1 << 61

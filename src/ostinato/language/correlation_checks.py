@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span
+from ostinato.expressions.syntax import Call, walk
 from ostinato.language.checks import last_mention
 from ostinato.query.correlation import Correlation
-from ostinato.query.expressions import Call, walk
 from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
 from ostinato.query.pattern import PartitionEnd, PartitionStart
 from ostinato.query.pattern import walk as walk_pattern

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.language.lexer import Kind
+from ostinato.expressions.lexer import Kind
 from ostinato.language.statement import END_OF_FROM, NO_ALIAS, SET_OPERATIONS, Clause, Statement
 from ostinato.language.token_levels import OUTERMOST, Levels
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.syntax import Column, Expr, Name, Operator, rebuild, string_literal
 from ostinato.language.event_checks import check_event_query
 from ostinato.language.event_conditions import ConditionBinder, Conditions
 from ostinato.language.event_names import EventNames
 from ostinato.language.event_outputs import bind_outputs
-from ostinato.language.expressions import parse_expression
 from ostinato.query.event_query import (
     BoundEventQuery,
     EventQuery,
     TypeColumn,
     TypeDefinition,
 )
-from ostinato.query.expressions import Column, Expr, Name, Operator, rebuild, string_literal
 
 TypeArgument = str | Mapping[str, str] | None
 """The column that names an event's type, or a condition for each type."""

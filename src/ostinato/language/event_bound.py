@@ -6,12 +6,12 @@ import re
 from datetime import timedelta
 
 from ostinato.errors import Span
-from ostinato.language.cursor import Cursor
-from ostinato.language.expressions import ExpressionParser
-from ostinato.language.intervals import parse_interval
-from ostinato.language.lexer import Kind
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.intervals import parse_interval
+from ostinato.expressions.lexer import Kind
+from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.syntax import span_of
 from ostinato.query.event_query import Bound, EventSpan, EventWindows, TimeSpan, TimeWindows
-from ostinato.query.expressions import span_of
 
 MAX_EVENTS = 2**62
 MAX_LENGTH = timedelta(days=1_000_000)

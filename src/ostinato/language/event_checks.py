@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span
+from ostinato.expressions.syntax import Call, ColumnRef, Star
 from ostinato.query.event_query import (
     Absent,
     AllOf,
@@ -21,7 +22,6 @@ from ostinato.query.event_query import (
     inner,
     occurrences,
 )
-from ostinato.query.expressions import Call, ColumnRef, Star
 
 
 def check_event_query(query: EventQuery) -> None:

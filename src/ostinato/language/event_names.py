@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.expressions.lexer import tokenize
+from ostinato.expressions.parsing import is_niladic
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, Name
 from ostinato.language.event_checks import absent_parts, repeating_variables, variables_outside_not
-from ostinato.language.expressions import is_niladic
-from ostinato.language.lexer import tokenize
 from ostinato.query.event_query import EventQuery, OneEvent, occurrences
-from ostinato.query.expressions import Column, ColumnRef, Expr, Field, Name
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ostinato.errors import Span
+from ostinato.expressions.syntax import Call, ColumnRef, Star, span_of, walk
 from ostinato.language import vocabulary
 from ostinato.language.event_names import EventNames
 from ostinato.language.event_terms import AGGREGATES, TermReader
@@ -20,7 +21,6 @@ from ostinato.query.event_query import (
     TrendAggregate,
     WindowEdge,
 )
-from ostinato.query.expressions import Call, ColumnRef, Star, span_of, walk
 
 MATCH_COLUMNS = ("match_number", "match_start", "match_end", "events")
 """What RETURN MATCHES gives beside the columns of GROUP BY."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ostinato.errors import Span
-from ostinato.language.cursor import Cursor
-from ostinato.language.lexer import Kind
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import Kind
 from ostinato.query.event_query import (
     Absent,
     AllOf,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from ostinato.errors import Span
-from ostinato.language.cursor import Cursor
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import Kind
+from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, Subscript, span_of, walk
 from ostinato.language.event_bound import event_bound
 from ostinato.language.event_checks import check_event_query
 from ostinato.language.event_pattern import EventPatternParser
-from ostinato.language.expressions import ExpressionParser
-from ostinato.language.lexer import Kind
 from ostinato.query.event_query import (
     EventQuery,
     ReturnAggregates,
@@ -22,7 +23,6 @@ from ostinato.query.event_query import (
     TypeDefinition,
     occurrences,
 )
-from ostinato.query.expressions import Call, ColumnRef, Expr, Name, Operator, Subscript, span_of, walk
 
 _ORDER = "FROM, TYPE, TIME, PATTERN, STRICT or SKIP TILL, WHERE, GROUP BY, WITHIN, RETURN"
 _NAMED = (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from ostinato.expressions.syntax import Call, ColumnRef, Name
 from ostinato.language.event_pattern import NOT_A_VARIABLE
 from ostinato.language.event_query import default_name
 from ostinato.language.render import quote, render_expression
@@ -28,7 +29,6 @@ from ostinato.query.event_query import (
     TypeColumn,
     TypeDefinition,
 )
-from ostinato.query.expressions import Call, ColumnRef, Name
 
 _UNITS = (
     ("DAY", timedelta(days=1)),

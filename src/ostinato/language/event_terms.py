@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from ostinato.errors import Span
-from ostinato.language import vocabulary
-from ostinato.language.event_names import EventNames
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
     Call,
@@ -19,6 +17,8 @@ from ostinato.query.expressions import (
     rebuild,
     walk,
 )
+from ostinato.language import vocabulary
+from ostinato.language.event_names import EventNames
 
 EVERY_EVENT: RowSet = None
 """The rows of a column without a variable."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ostinato.errors import QueryError
+from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
 from ostinato.language.render import quote, render_expression
 from ostinato.query.event_query import (
     Absent,
@@ -32,7 +33,6 @@ from ostinato.query.event_query import (
     TrendAggregate,
     WindowEdge,
 )
-from ostinato.query.expressions import Aggregate, Column, Expr, Navigation
 
 _OUTER = {Function.COUNT: "SUM", Function.SUM: "SUM", Function.MIN: "MIN", Function.MAX: "MAX"}
 

@@ -9,12 +9,12 @@ from datetime import timedelta
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, shown, true_or_false, whole_number
 from ostinato.errors import QueryError
-from ostinato.language.expressions import parse_expression
-from ostinato.language.intervals import parse_interval
+from ostinato.expressions.intervals import parse_interval
+from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.syntax import Name
 from ostinato.language.match_recognize import parse_clause, parse_partition_keys, parse_sort_keys
 from ostinato.language.render import render_clause
 from ostinato.language.row_pattern import parse_row_pattern
-from ostinato.query.expressions import Name
 from ostinato.query.match_recognize import (
     Definition,
     MatchMode,

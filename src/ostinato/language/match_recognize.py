@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.intervals import parse_interval
+from ostinato.expressions.lexer import Kind
+from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.syntax import Literal, Name
 from ostinato.language.checks import check_clause
-from ostinato.language.cursor import Cursor
-from ostinato.language.expressions import ExpressionParser
-from ostinato.language.intervals import parse_interval
-from ostinato.language.lexer import Kind
 from ostinato.language.row_pattern import row_pattern
-from ostinato.query.expressions import Literal, Name
 from ostinato.query.match_recognize import (
     Definition,
     MatchMode,

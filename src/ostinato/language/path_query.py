@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError, Span
-from ostinato.language.cursor import Cursor
-from ostinato.language.lexer import Kind
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import Kind
 from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, PathQuery, RepeatedPath, edges
 
 MAX_NESTING = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
     Call,

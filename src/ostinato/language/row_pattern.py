@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ostinato.errors import Span
-from ostinato.language.cursor import Cursor
-from ostinato.language.lexer import Kind
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import Kind
 from ostinato.query.pattern import (
     MAX_BOUND,
     Alternation,

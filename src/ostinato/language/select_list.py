@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ostinato.errors import Span
-from ostinato.language.cursor import Cursor
-from ostinato.language.expressions import ExpressionParser
-from ostinato.language.lexer import Kind
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import Kind
+from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.syntax import ColumnRef, Expr
 from ostinato.language.render import render_expression
-from ostinato.query.expressions import ColumnRef, Expr
 
 
 @dataclass(frozen=True, slots=True)

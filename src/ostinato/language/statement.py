@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ostinato.errors import QueryError, Span
-from ostinato.language.lexer import Kind, tokenize
+from ostinato.expressions.lexer import Kind, tokenize
 
 _NAMES = (Kind.WORD, Kind.BACK_QUOTED)
 END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())

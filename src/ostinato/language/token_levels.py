@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ostinato.errors import Span
-from ostinato.language.lexer import Token, tokenize
+from ostinato.expressions.lexer import Token, tokenize
 
 OUTERMOST = -1
 """The level that no parentheses enclose."""

@@ -10,11 +10,11 @@ import hashlib
 import pickle
 from collections.abc import Callable
 
+from ostinato.expressions.run_conditions.generator import generate_functions
+from ostinato.expressions.run_conditions.interpreter import Conditions
+from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.matching.interpreted import search_interpreted
 from ostinato.matching.search import build_search
-from ostinato.predicates.generator import generate_functions
-from ostinato.predicates.interpreter import Conditions
-from ostinato.predicates.run_program import RunProgram
 
 ROWS_BEFORE_COMPILING = 50_000_000
 """Compiled, Q1 takes 22 and Q3 83 ns a row less (docs/benchmarks.md); compiling takes 2 to 4 s."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import Nfa
 from ostinato.errors import MatchError
+from ostinato.expressions.run_conditions.interpreter import Conditions
 from ostinato.matching import search as s
 from ostinato.matching.failures import failure_of
 from ostinato.matching.reachability import Reachable, reachable_states
@@ -19,7 +20,6 @@ from ostinato.matching.shifts import after_last, starting_rows, without_overlap
 from ostinato.matching.spans import Spans
 from ostinato.matching.symbols import ALWAYS, symbols_of
 from ostinato.matching.tables import Automaton, automaton_tables
-from ostinato.predicates.interpreter import Conditions
 from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
 from ostinato.results.matches import Matches, ranges
 from ostinato.rows.batches import Mask

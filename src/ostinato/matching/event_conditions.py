@@ -2,7 +2,7 @@
 
 A condition is asked as soon as nothing that may still come can change its answer: on the step after which none of its
 variables can be bound any more, or at the end of a match if that comes first. It is compiled to the same small program
-as DEFINE's conditions over the run (`predicates/lowering.py`) and run by the same interpreter.
+as DEFINE's conditions over the run (`expressions/run_conditions/lowering.py`) and run by the same interpreter.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.errors import QueryError
+from ostinato.expressions import types as t
+from ostinato.expressions.run_conditions.interpreter import Conditions, check, update
+from ostinato.expressions.run_conditions.lowering import lower_conditions
+from ostinato.expressions.run_conditions.opcodes import Keep
+from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
+from ostinato.expressions.run_conditions.run_program import Register, RunProgram
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Literal, Navigation, Operator, walk
 from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.matching.event_search import build_event_search
 from ostinato.matching.event_tables import Steps
-from ostinato.predicates import types as t
-from ostinato.predicates.interpreter import Conditions, check, update
-from ostinato.predicates.lowering import lower_conditions
-from ostinato.predicates.opcodes import Keep
-from ostinato.predicates.run_columns import Column, tie_to_columns
-from ostinato.predicates.run_program import Register, RunProgram
 from ostinato.query.event_query import RunCondition
-from ostinato.query.expressions import Aggregate, Anchor, Expr, Literal, Navigation, Operator, walk
 
 NO_LABEL = -1
 _TRUE = Literal("boolean", "TRUE")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ostinato.automaton.trend_automaton import START
 from ostinato.errors import MatchError
+from ostinato.expressions.run_conditions.run_columns import Column
 from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching import event_state as s
 from ostinato.matching.event_absences import EVERYWHERE, find_absences
@@ -36,7 +37,6 @@ from ostinato.matching.event_tables import (
     make_tests,
 )
 from ostinato.matching.failures import condition_failure
-from ostinato.predicates.run_columns import Column
 
 DEFAULT_MOST_MATCHES = 10_000_000
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000

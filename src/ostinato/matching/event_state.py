@@ -12,7 +12,7 @@ FINISHED, MORE_BLOCK, MORE_OUTPUT, MORE_DEPTH, BLOCK_TOO_LARGE, FAILED, STOPPED 
 # Why it failed.
 TOO_MANY_PARTIAL_MATCHES, TOO_MANY_IN_SEQUENCE, TOO_MANY_MATCHES = 1, 2, 3
 CONDITION_FAILED = 100
-"""Added to the code of an error inside a condition over the run (predicates/interpreter.py)."""
+"""Added to the code of an error inside a condition over the run (expressions/run_conditions/interpreter.py)."""
 
 # When the marks of `event_marks` are made: before the search, or for each scope, or for each start.
 ONCE, PER_SCOPE, PER_START = 0, 1, 2

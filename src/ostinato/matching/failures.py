@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ostinato.errors import MatchError
+from ostinato.expressions.run_conditions.opcodes import DIVIDE_BY_ZERO, OVERFLOW
 from ostinato.matching import search as s
-from ostinato.predicates.opcodes import DIVIDE_BY_ZERO, OVERFLOW
 
 if TYPE_CHECKING:
     from ostinato.matching.engine import Task

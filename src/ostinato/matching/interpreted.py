@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.expressions.run_conditions.interpreter import check, update
 from ostinato.matching.search import build_search
-from ostinato.predicates.interpreter import check, update
 
 search_interpreted = build_search("search_interpreted", update, check, cached=True)

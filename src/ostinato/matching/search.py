@@ -28,7 +28,7 @@ FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED, STOPPED = 0, 1
 # Why it failed.
 TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING, TOO_MANY_IN_KEY, RESULT_TOO_LARGE = 1, 2, 3, 4, 5
 CONDITION_FAILED = 100
-"""Added to the code of an error inside a condition over the run (predicates/interpreter.py)."""
+"""Added to the code of an error inside a condition over the run (expressions/run_conditions/interpreter.py)."""
 
 # Which matches count. GROWING: of each start every end once. RECORDS: of each start those that are the preferred match
 # as of their last row. Both are for callers that ask how a start looked before later rows came (growths.py).

@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Literal as OneOf
 
 from ostinato.errors import QueryError
+from ostinato.expressions.syntax import MatchNumber, Navigation, walk
 from ostinato.matching.event_program import BoundKind, Extent
 from ostinato.planning.clause_conditions import ClauseConditions, RowTest, RowTests, may_skip, why_declined
 from ostinato.planning.plan import MatchPlan
@@ -26,7 +27,6 @@ from ostinato.planning.shared_matches import MOST_HELD_A_QUERY, NOTHING_IN_COMMO
 from ostinato.planning.slicing import margins_of
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.bound import BoundKey
-from ostinato.query.expressions import MatchNumber, Navigation, walk
 from ostinato.query.match_recognize import MatchMode
 from ostinato.sharing.merged_plan import merge
 from ostinato.sharing.pattern_program import START, PatternProgram, PatternStep

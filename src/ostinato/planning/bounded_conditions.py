@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ostinato.errors import QueryError
+from ostinato.expressions import types as t
+from ostinato.expressions.run_conditions.lowering import InputType, lower_conditions
+from ostinato.expressions.syntax import Expr
 from ostinato.matching.event_conditions import match_condition
-from ostinato.predicates import types as t
-from ostinato.predicates.lowering import InputType, lower_conditions
-from ostinato.query.expressions import Expr
 from ostinato.sharing.features import features_of
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions

@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from ostinato.automaton.trend_automaton import START, Transition, TrendAutomaton
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions import types as t
+from ostinato.expressions.run_conditions.lowering import lower_conditions
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr
 from ostinato.matching.event_conditions import refuse_distinct, unless_unbound
 from ostinato.matching.event_program import BoundKind, Program
 from ostinato.planning.event_plan import EventsPlan, QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan
-from ostinato.predicates import types as t
-from ostinato.predicates.lowering import lower_conditions
 from ostinato.query.event_query import RunCondition, Selection
-from ostinato.query.expressions import Aggregate, Anchor, Expr
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.drafts import reachable
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram, PatternStep

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ostinato.planning.conditions import may_fail
-from ostinato.planning.navigation import depends_on_match, references
-from ostinato.planning.plan import NONE, MatchPlan
-from ostinato.planning.row_graph import Place, RowGraph, RowNode
-from ostinato.query.event_query import RunCondition
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
     Case,
@@ -28,6 +23,11 @@ from ostinato.query.expressions import (
     children,
     rebuild,
 )
+from ostinato.planning.conditions import may_fail
+from ostinato.planning.navigation import depends_on_match, references
+from ostinato.planning.plan import NONE, MatchPlan
+from ostinato.planning.row_graph import Place, RowGraph, RowNode
+from ostinato.query.event_query import RunCondition
 from ostinato.rows.column_names import PREFIX
 
 PLACE = f"{PREFIX}place"

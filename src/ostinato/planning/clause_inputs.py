@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.errors import QueryError
+from ostinato.expressions.syntax import Column, Expr
 from ostinato.planning.plan import MAX_PUSHED, Input, MatchPlan
-from ostinato.query.expressions import Column, Expr
 from ostinato.rows.column_names import PREFIX
 
 

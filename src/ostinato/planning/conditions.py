@@ -10,20 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.planning.navigation import (
-    NULL,
-    at_row,
-    depends_on_match,
-    is_fixed,
-    is_here,
-    null_like,
-    operands_only,
-    references,
-    row_exists,
-    same_row,
-    spread,
-)
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
     Call,
@@ -43,6 +30,19 @@ from ostinato.query.expressions import (
     string_literal,
     walk,
     with_label,
+)
+from ostinato.planning.navigation import (
+    NULL,
+    at_row,
+    depends_on_match,
+    is_fixed,
+    is_here,
+    null_like,
+    operands_only,
+    references,
+    row_exists,
+    same_row,
+    spread,
 )
 
 

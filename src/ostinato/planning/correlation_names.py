@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
 from ostinato.language.select_list import Item
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START, Correlation
-from ostinato.query.expressions import ColumnRef, Expr, Field, Name, rebuild
 
 LIVE = "live"
 ARCHIVE = "archive"

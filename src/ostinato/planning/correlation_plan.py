@@ -9,12 +9,12 @@ from typing import NoReturn
 import pyarrow as pa
 
 from ostinato.errors import QueryError
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Operator
 from ostinato.language.binding import bind
 from ostinato.language.checks import last_mention
 from ostinato.planning.correlation_names import ARCHIVE, LIVE, PairNames
 from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 from ostinato.query.correlation import Correlation
-from ostinato.query.expressions import Column, ColumnRef, Expr, Operator
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.automaton.trend_automaton import TrendAutomaton
+from ostinato.expressions.syntax import Anchor, Case, Expr, Literal, Navigation, Operator, children, rebuild
 from ostinato.planning.navigation import references
 from ostinato.query.event_query import AdjacentCondition, RunCondition
-from ostinato.query.expressions import (
-    Anchor,
-    Case,
-    Expr,
-    Literal,
-    Navigation,
-    Operator,
-    children,
-    rebuild,
-)
 
 BEFORE, AFTER = 1, 0
 """The `skip` of a Navigation to the earlier and to the later of two adjacent events."""

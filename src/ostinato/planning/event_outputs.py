@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.automaton.trend_automaton import TrendAutomaton
+from ostinato.expressions.syntax import Expr
 from ostinato.matching.event_program import Slot, SlotKind
 from ostinato.query.event_query import Function, GroupColumn, TrendAggregate, WindowEdge
-from ostinato.query.expressions import Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from ostinato.automaton.trend_automaton import TrendAutomaton, both, build_trend_automaton
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions.syntax import Column, Expr, span_of
 from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Program, Slot
 from ostinato.planning.event_adjacency import Comparison, Edge, as_adjacent, edges_of, operands
 from ostinato.planning.event_outputs import Output, Slots
@@ -29,7 +30,6 @@ from ostinato.query.event_query import (
     TimeSpan,
     TimeWindows,
 )
-from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.rows.column_names import PREFIX
 
 VARIABLE = "variable"

@@ -14,17 +14,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions import types as t
+from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navigation, Operator, span_of
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import type_of
+from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_program import EdgeTest, Program, Slot, SlotKind
 from ostinato.planning.event_adjacency import Comparison, as_pair_condition
 from ostinato.planning.event_outputs import AverageOutput, CountOutput, Output, SlotOutput
 from ostinato.planning.event_plan import EventsPlan, Numbering, QueryPlan, assembled
 from ostinato.planning.typed import check_condition
-from ostinato.predicates import types as t
-from ostinato.predicates.types import Settings
-from ostinato.predicates.typing import type_of
-from ostinato.predicates.vectors import Vector
 from ostinato.query.event_query import GroupColumn, TimeSpan, TimeWindows, WindowEdge
-from ostinato.query.expressions import Case, Cast, Column, Expr, Literal, Navigation, Operator, span_of
 from ostinato.results.trend_numbers import MAX_DIGITS, NumberForm
 
 MAX_EXACT_PRECISION = 18

@@ -6,8 +6,8 @@ conditions over neighbours, one per place in the pattern, and no automaton has t
 
 from __future__ import annotations
 
+from ostinato.expressions.syntax import Anchor, Expr, Navigation, rebuild, string_literal, with_label
 from ostinato.planning.navigation import NULL, null_like
-from ostinato.query.expressions import Anchor, Expr, Navigation, rebuild, string_literal, with_label
 from ostinato.query.pattern import Concat, Exclusion, Pattern, Quantified, Variable
 
 LONGEST = 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
     Case,

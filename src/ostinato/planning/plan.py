@@ -8,11 +8,7 @@ from ostinato.automaton.distinct import one_state_per_label
 from ostinato.automaton.nfa import Nfa, build_nfa
 from ostinato.automaton.rewrite import Rewrite, rewrite
 from ostinato.errors import QueryError
-from ostinato.planning.conditions import Condition, split_condition
-from ostinato.planning.fixed_length import at_place, fixed_sequence
-from ostinato.planning.navigation import depends_on_match, references, spread
-from ostinato.query.bound import BoundClause
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Aggregate,
     Column,
     Expr,
@@ -26,6 +22,10 @@ from ostinato.query.expressions import (
     walk,
     with_label,
 )
+from ostinato.planning.conditions import Condition, split_condition
+from ostinato.planning.fixed_length import at_place, fixed_sequence
+from ostinato.planning.navigation import depends_on_match, references, spread
+from ostinato.query.bound import BoundClause
 from ostinato.query.match_recognize import MatchMode
 from ostinato.query.pattern import Pattern
 from ostinato.rows.column_names import PREFIX

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
+from ostinato.expressions.syntax import Aggregate, Expr, MatchNumber, Navigation, walk
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import TypedPlan
-from ostinato.query.expressions import Aggregate, Expr, MatchNumber, Navigation, walk
 from ostinato.techniques.parallel_runs.shared_part import SharedPart, shared_part
 
 

@@ -9,14 +9,23 @@ import pyarrow as pa
 
 from ostinato.calls.options import whole_number
 from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.expressions import types as t
+from ostinato.expressions.aggregate_types import aggregate_type
+from ostinato.expressions.run_conditions.lowering import lower_conditions
+from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.expressions.syntax import (
+    Aggregate,
+    Column,
+    Expr,
+    Literal,
+    MatchNumber,
+    Navigation,
+    RowClassifier,
+    span_of,
+)
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import type_of
 from ostinato.planning.plan import MatchPlan, Slots, slot_name
-from ostinato.predicates import types as t
-from ostinato.predicates.aggregate_types import aggregate_type
-from ostinato.predicates.lowering import lower_conditions
-from ostinato.predicates.run_program import RunProgram
-from ostinato.predicates.types import Settings
-from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Aggregate, Column, Expr, Literal, MatchNumber, Navigation, RowClassifier, span_of
 
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
 MOST_PARTIAL_MATCHES = 10**15

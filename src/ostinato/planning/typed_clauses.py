@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from ostinato.expressions import types as t
+from ostinato.expressions.syntax import Column, Expr, Literal
+from ostinato.expressions.typing import type_of
 from ostinato.planning.bounded_clauses import ClauseStream, Sharing, plan_clauses
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.clause_conditions import PLACE
 from ostinato.planning.clause_inputs import SharedInputs
 from ostinato.planning.typed import TypedPlan
-from ostinato.predicates import types as t
-from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Column, Expr, Literal
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions
 

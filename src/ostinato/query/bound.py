@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.query.expressions import Expr
+from ostinato.expressions.syntax import Expr
 from ostinato.query.match_recognize import MatchRecognize, Measure, Output, SortKey
 
 

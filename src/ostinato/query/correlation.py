@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ostinato.errors import Span
-from ostinato.query.expressions import Expr
+from ostinato.expressions.syntax import Expr
 from ostinato.query.match_recognize import MatchRecognize
 
 CORRELATION_START = "correlation_start"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ostinato.errors import Span
-from ostinato.query.expressions import Expr, Name
+from ostinato.expressions.syntax import Expr, Name
 from ostinato.query.pattern import Pattern
 
 

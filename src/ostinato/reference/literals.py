@@ -6,7 +6,7 @@ import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from ostinato.query.expressions import Literal
+from ostinato.expressions.syntax import Literal
 
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _UNITS = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")

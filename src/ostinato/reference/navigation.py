@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.query.expressions import (
+from ostinato.expressions.syntax import (
     Call,
     Case,
     Cast,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.query.expressions import Call, Expr, walk
+from ostinato.expressions.syntax import Call, Expr, walk
 from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
 from ostinato.query.pattern import variables
 from ostinato.reference.navigation import Place, Scope, evaluate

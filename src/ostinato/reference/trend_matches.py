@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from ostinato.expressions.syntax import Aggregate, walk
 from ostinato.query.event_query import (
     AllOf,
     BoundEventQuery,
@@ -23,7 +24,6 @@ from ostinato.query.event_query import (
     TimeSpan,
     TimeWindows,
 )
-from ostinato.query.expressions import Aggregate, walk
 from ostinato.reference.ordering import as_moment, partitions, sort_rows
 from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
 from ostinato.reference.trend_words import Way, always_adjacent, begun, variables_of, ways

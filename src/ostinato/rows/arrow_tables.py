@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.interchange
 
 from ostinato.errors import QueryError
-from ostinato.predicates import types as t
+from ostinato.expressions import types as t
 from ostinato.rows.batches import one_array
 
 _ON_SPARK = (

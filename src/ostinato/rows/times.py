@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.expressions import types as t
 from ostinato.kernels.constants import NO_TIME
-from ostinato.predicates import types as t
 
 DAY_US = 86_400_000_000
 

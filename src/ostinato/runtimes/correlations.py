@@ -12,8 +12,8 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import known_names
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions.types import Settings
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.correlation_archive import ArchiveReader, TableReader
 from ostinato.runtimes.local import local_settings

@@ -37,7 +37,7 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError
-from ostinato.predicates.types import Settings
+from ostinato.expressions.types import Settings
 from ostinato.query.path_query import PathExpression, PathQuery
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 from ostinato.runtimes.path_options import PathOptions, node_name, path_options, read_proposals

@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 
 from ostinato.calls.options import a_text, shown, true_or_false
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import Prepared, prepare
+from ostinato.expressions.syntax import Column, Expr, span_of
+from ostinato.expressions.typing import type_of
 from ostinato.language.binding import bind
 from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 from ostinato.planning.slicing import declined_by_threads, useless_for_threads
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
-from ostinato.predicates import types as t
-from ostinato.predicates.evaluate import Prepared, prepare
-from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Column, Expr, span_of
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch, OutputRows

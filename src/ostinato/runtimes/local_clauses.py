@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.errors import speaking_of
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.planning.bounded_clauses import Sharing
@@ -15,8 +17,6 @@ from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.plan import make_plan
 from ostinato.planning.typed import Limits
 from ostinato.planning.typed_clauses import type_clauses
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Column, Expr
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest

@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import QueryError, in_statement, speaking_of
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import ColumnRef, Expr
+from ostinato.expressions.types import Settings, normalise
 from ostinato.language.correlation import CorrelationQuery, read_correlation
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.correlation_names import ARCHIVE, LIVE
 from ostinato.planning.correlation_plan import Clock, CorrelationPlan, clocks_of, plan_correlation
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import Limits, check_condition
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.types import Settings, normalise
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
-from ostinato.query.expressions import ColumnRef, Expr
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Mask, OutputRows, one_array
 from ostinato.rows.column_names import PREFIX

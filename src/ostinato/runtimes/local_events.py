@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import prepare
+from ostinato.expressions.syntax import Column, Expr
 from ostinato.planning.event_plan import plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
-from ostinato.predicates import types as t
-from ostinato.predicates.evaluate import prepare
-from ostinato.query.expressions import Column, Expr
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest

@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError, Span, speaking_of
-from ostinato.language.cursor import Cursor
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.lexer import Kind, first_token
+from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
+from ostinato.expressions.types import Settings
 from ostinato.language.fluent import PatternQuery
-from ostinato.language.lexer import Kind, first_token
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.select_list import Item, read_items
 from ostinato.language.statement import read_statement
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import ColumnRef, Expr, Field, Name, rebuild
 from ostinato.query.match_recognize import MatchRecognize
 
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, OstinatoError, QueryError
+from ostinato.expressions import types as t
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.kernels.stopping import check_stopped
-from ostinato.predicates import types as t
 from ostinato.query.summary_query import LARGEST_TIME_US
 from ostinato.results.summary_answer import SummaryAnswer
 from ostinato.rows.arrow_tables import as_table

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ostinato.expressions import types as t
 from ostinato.matching.event_matches import MatchLimits
-from ostinato.predicates import types as t
 from ostinato.rows.arrow_tables import as_table
 from ostinato.runtimes.local_events import LocalEvents
 from ostinato.runtimes.task.workload_layout import OutputColumn, common_table, make_layout

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.errors import QueryError
+from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
-from ostinato.predicates.types import Settings
 from ostinato.query.path_query import PathQuery
 from ostinato.results.paths_svg import ShownPath, draw_paths, page
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe

@@ -23,7 +23,7 @@ from ostinato.calls.interruptible import interruptible
 from ostinato.calls.options import a_text, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import Numbers
-from ostinato.language.intervals import parse_interval
+from ostinato.expressions.intervals import parse_interval
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.results.summary_answer import KeptEvent, SummaryAnswer

@@ -20,9 +20,9 @@ from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
+from ostinato.expressions.lexer import tokenize
 from ostinato.language.event_binding import TypeArgument
 from ostinato.language.fluent import PatternQuery
-from ostinato.language.lexer import tokenize
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest

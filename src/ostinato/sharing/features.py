@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.query.expressions import Aggregate, Anchor, Expr, Navigation, children, rebuild
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Navigation, children, rebuild
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanEnd, PlanStep
 from ostinato.sharing.run_conditions import IS_BOUND, events_read
 

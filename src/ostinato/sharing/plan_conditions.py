@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.matching.event_conditions import MatchCondition
-from ostinato.predicates.run_program import RunProgram
 from ostinato.sharing.row_values import RowValues
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from ostinato.predicates import types as t
-from ostinato.predicates.evaluate import prepare
-from ostinato.predicates.run_columns import Column
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Aggregate, Call, Expr, Navigation, RowClassifier, rebuild, walk
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import prepare
+from ostinato.expressions.run_conditions.run_columns import Column
+from ostinato.expressions.syntax import Aggregate, Call, Expr, Navigation, RowClassifier, rebuild, walk
+from ostinato.expressions.values.vectors import Vector
 from ostinato.sharing.run_conditions import IS_BOUND
 
 RowType = Callable[[Expr], pa.DataType]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from ostinato.expressions.syntax import Aggregate, Expr, Literal, Navigation, RowSet, children, rebuild
 from ostinato.query.event_query import RunCondition
-from ostinato.query.expressions import Aggregate, Expr, Literal, Navigation, RowSet, children, rebuild
 
 IS_BOUND = Literal("boolean", "TRUE")
 """The operand of a navigation that asks only whether its event is there."""

@@ -11,12 +11,12 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import unwrap
+from ostinato.expressions.syntax import Column
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.planning.plan import make_plan, slot_name
 from ostinato.planning.typed import Limits, type_plan
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Column
 from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, SparkTask, bits_name
 from ostinato.runtimes.task import arrow_batches

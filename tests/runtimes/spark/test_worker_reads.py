@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Column
+from ostinato.expressions.syntax import Column
+from ostinato.expressions.types import Settings
 from ostinato.runtimes.spark.correlation_archive import BATCH_ID, BUCKET_ID, CLOCK
 from ostinato.runtimes.spark.correlation_wanted import FROM, ROWS_BEFORE, TO, wanted_key
 from ostinato.runtimes.spark.correlation_worker_reads import WorkerReads

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.matching.event_matches import MatchLimits
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.local_events import LocalEvents
 from ostinato.runtimes.task.bounded import shared_plans

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.laws.strategies import patterns, variables_in
 from tests.runtimes.task.naive_patterns import naive_matches
 
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.matching.spans import whole_keys
@@ -17,7 +18,6 @@ from ostinato.planning.bounded_clauses import plan_clauses
 from ostinato.planning.plan import make_plan
 from ostinato.planning.row_graph import NOTHING, Place
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.results.matches import Matches
 from ostinato.runtimes.local import LocalPlan
 from ostinato.runtimes.task.clause_matches import ClauseMatches, FoundRows

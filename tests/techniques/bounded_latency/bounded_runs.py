@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.expressions.evaluate import as_vector, evaluate
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings, normalise
+from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.clock import VirtualClock
 from ostinato.language.event_binding import bind_event_query
 from ostinato.language.event_query import parse_event_query
@@ -17,10 +21,6 @@ from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.bounded_plan import bounded_programs
 from ostinato.planning.event_plan import EventsPlan, plan_events
 from ostinato.planning.event_types import type_events
-from ostinato.predicates.evaluate import as_vector, evaluate
-from ostinato.predicates.types import Settings, normalise
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Column, Expr
 from ostinato.sharing.bounds import Bounds, read_bounds
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions

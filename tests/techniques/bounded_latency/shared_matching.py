@@ -14,15 +14,15 @@ from tests.laws.event_strategies import COLUMNS, bind
 from tests.laws.trend_programs import Prepared, Row, prepared
 from tests.matching.event_matching import SETTINGS, by_oracle
 
+from ostinato.expressions.evaluate import as_vector, evaluate
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import normalise
+from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_program import NO_WINDOW
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.bounded_plan import bounded_programs
 from ostinato.planning.event_plan import plan_events
 from ostinato.planning.event_types import type_events
-from ostinato.predicates.evaluate import as_vector, evaluate
-from ostinato.predicates.types import normalise
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Column, Expr
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.ledger import Orders

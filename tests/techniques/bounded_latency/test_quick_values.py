@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from tests.techniques.bounded_latency.bounded_runs import Stream, run
 
-from ostinato.predicates.opcodes import HERE, Op
-from ostinato.predicates.run_program import RunProgram
+from ostinato.expressions.run_conditions.opcodes import HERE, Op
+from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.techniques.bounded_latency.quick_values import QuickValues, find_quick_values
 
 Code = tuple[tuple[int, int, int, int], ...]

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
+from ostinato.expressions.types import Settings
 from ostinato.language.fluent import PatternQuery
 from ostinato.language.match_recognize import parse_clause
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy, match_batch

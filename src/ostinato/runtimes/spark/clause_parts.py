@@ -18,13 +18,13 @@ from pyspark.sql import types as s
 
 from ostinato.errors import speaking_of
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.syntax import Case, Column, ColumnRef, Expr, Literal, Operator, rebuild
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.render import quote, render_expression
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.plan import Input, MatchPlan, make_plan
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Case, Column, ColumnRef, Expr, Literal, Operator, rebuild
 from ostinato.query.match_recognize import Output
 from ostinato.rows.column_names import ERROR, MATCHED
 from ostinato.runtimes.bounded_options import BoundRequest

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.expressions.syntax import Column, Expr
 from ostinato.planning.bounded_clauses import plan_clauses
 from ostinato.planning.plan import MatchPlan
-from ostinato.query.expressions import Column, Expr
 from ostinato.rows.column_names import DECIDED
 from ostinato.runtimes.bounded_report import REPORT_TYPE
 from ostinato.runtimes.spark.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows

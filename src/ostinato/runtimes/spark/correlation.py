@@ -17,13 +17,13 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 
 from ostinato.errors import QueryError, in_statement
+from ostinato.expressions.syntax import Column, Expr, rebuild
+from ostinato.expressions.types import Settings
 from ostinato.language.correlation import CorrelationText, correlation_of
 from ostinato.language.render import quote, render_expression
 from ostinato.planning.correlation_plan import Clock, clocks_of, plan_correlation
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START, Correlation
-from ostinato.query.expressions import Column, Expr, rebuild
 from ostinato.runtimes.spark.batch import BatchOptions
 from ostinato.runtimes.spark.clause import Options
 from ostinato.runtimes.spark.correlation_columns import PairColumns, Travelling

@@ -11,8 +11,8 @@ from pyspark.sql import types as s
 
 from ostinato.calls.options import one_of, true_or_false, whole_number
 from ostinato.errors import QueryError, Span
+from ostinato.expressions.lexer import tokenize
 from ostinato.language.correlation import CorrelationText
-from ostinato.language.lexer import tokenize
 from ostinato.runtimes.spark.correlation_archive import Source, read_source
 from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.runtimes.spark.correlation_definition import CorrelationDefinition, Reads

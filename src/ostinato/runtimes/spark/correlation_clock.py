@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.language.intervals import parse_interval
+from ostinato.expressions.intervals import parse_interval
 
 DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1)

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as s
 
 from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
 from ostinato.language.correlation import CorrelationText, correlation_of, find_correlations
 from ostinato.language.statement import read_statement
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.stream_workers import check_format
 from ostinato.stored_state import reading

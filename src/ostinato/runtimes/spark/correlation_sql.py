@@ -14,8 +14,8 @@ the DataFrame with itself, and match twice: so what stood behind ON stands behin
 from __future__ import annotations
 
 from ostinato.errors import Span
+from ostinato.expressions.lexer import Kind, tokenize
 from ostinato.language.correlation import CorrelationText
-from ostinato.language.lexer import Kind, tokenize
 from ostinato.language.render import quote
 from ostinato.language.statement import Clause
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions.evaluate import evaluate, evaluate_mask
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.predicates.evaluate import evaluate, evaluate_mask
-from ostinato.predicates.types import Settings
-from ostinato.predicates.typing import type_of
-from ostinato.query.expressions import Column, Expr
 from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.correlation_archive import BATCH_ID, BUCKET_ID, CLOCK, ArchiveFolder
 from ostinato.runtimes.spark.correlation_wanted import FROM, ROWS_BEFORE, TO

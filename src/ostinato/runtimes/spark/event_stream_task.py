@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.types import Settings
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_render import render_event_query
-from ostinato.predicates.types import Settings
 from ostinato.query.event_query import EventQuery
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.spark.event_tasks import EventsTask

@@ -15,12 +15,12 @@ from pyspark.sql import types as s
 
 from ostinato.calls.options import shown
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions.syntax import Aggregate, Case, Cast, Column, Expr, Navigation, span_of
+from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.render import quote, render_expression
 from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Aggregate, Case, Cast, Column, Expr, Navigation, span_of
 from ostinato.query.match_recognize import MatchRecognize, Output
 from ostinato.rows.column_names import ERROR, MATCHED, PREFIX
 from ostinato.runtimes.spark.quiet import without_error_log

@@ -15,9 +15,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from ostinato.calls.foreign_errors import ours_or_raise
+from ostinato.expressions.syntax import MatchNumber
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.typed import TypedPlan
-from ostinato.query.expressions import MatchNumber
 from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.task import condition_bits
 

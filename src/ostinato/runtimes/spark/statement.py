@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text
 from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
+from ostinato.expressions.lexer import tokenize
 from ostinato.language.correlation import CorrelationText, find_correlations
-from ostinato.language.lexer import tokenize
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import Clause, CommonTable, Statement, read_statement
 from ostinato.planning.typed import Limits

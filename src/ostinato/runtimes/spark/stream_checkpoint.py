@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from ostinato.calls.options import a_path
 from ostinato.errors import QueryError
-from ostinato.predicates.types import Settings
+from ostinato.expressions.types import Settings
 from ostinato.runtimes.spark.query import check_spark, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_buckets import HEADER

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as s
 
 from ostinato.errors import MatchError
+from ostinato.expressions.types import Settings
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import render_clause
 from ostinato.planning.typed import Limits
-from ostinato.predicates.types import Settings
 from ostinato.runtimes.spark.clause_stream_task import CLAUSES, ClauseStreamDefinition, read_clause_definition
 from ostinato.runtimes.spark.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
 from ostinato.runtimes.spark.query import SparkQuery, plan_query

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
+from ostinato.expressions.syntax import Case, Column, Expr, Operator
 from ostinato.planning.plan import MatchPlan
-from ostinato.query.expressions import Case, Column, Expr, Operator
 from ostinato.query.match_recognize import Measure, Output
 from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED
 from ostinato.runtimes.spark.query import SparkQuery

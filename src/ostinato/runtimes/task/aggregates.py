@@ -7,11 +7,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
+from ostinato.expressions import types as t
+from ostinato.expressions.syntax import Aggregate
+from ostinato.expressions.values.decimals import as_double, divided_half_up
 from ostinato.expressions.values.value_order import OrderKey, sortable
-from ostinato.predicates import types as t
-from ostinato.predicates.decimals import as_double, divided_half_up
-from ostinato.predicates.vectors import Vector, to_arrow
-from ostinato.query.expressions import Aggregate
+from ostinato.expressions.values.vectors import Vector, to_arrow
 from ostinato.results import aggregates as agg
 from ostinato.results.matches import Frames, Matches
 

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import MatchError, speaking_of
+from ostinato.expressions.syntax import Expr
 from ostinato.matching.engine import check_longest
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.planning.bounded_clauses import ClauseProgram
 from ostinato.planning.typed_clauses import TypedClauses, TypedStream
-from ostinato.query.expressions import Expr
 from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.task.clause_events import ClauseEvents, History, StreamRows

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.value_order import OrderKey, sortable
+from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_matches import EventMatches
 from ostinato.matching.event_program import Events
 from ostinato.matching.event_scopes import Ranges
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Expr
 from ostinato.results.matches import ranges
 from ostinato.runtimes.task.trend_matches import Scene
 from ostinato.techniques.bounded_latency.materialise import PatternMatches

@@ -14,17 +14,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.events.ordering import Ordered, order_rows
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Column, Expr, Navigation
+from ostinato.expressions.typing import LeafType
 from ostinato.expressions.values.value_order import OrderKey, group_numbers, sortable
+from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.constants import NO_TIME
 from ostinato.planning.clause_conditions import PLACE, RowTest
 from ostinato.planning.row_graph import Place
 from ostinato.planning.typed import TypedPlan
 from ostinato.planning.typed_clauses import TypedStream
-from ostinato.predicates import types as t
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.typing import LeafType
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Column, Expr, Navigation
 from ostinato.rows.batches import Batch, Mask
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.neighbours import NeighbourConditions

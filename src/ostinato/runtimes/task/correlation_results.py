@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.expressions import types as t
 from ostinato.matching.growths import ProbeMatches
 from ostinato.planning.correlation_plan import Clock
-from ostinato.predicates import types as t
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.rows.batches import one_array
 from ostinato.rows.times import DAY_US

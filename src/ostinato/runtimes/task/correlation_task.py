@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.calls.options import one_of, true_or_false, whole_number
+from ostinato.expressions.syntax import Expr, MatchNumber, walk
 from ostinato.language.render import render_clause
 from ostinato.matching.engine import Task
 from ostinato.matching.growths import ProbeMode
@@ -19,7 +20,6 @@ from ostinato.planning.plan import slot_name
 from ostinato.planning.slicing import margins_of
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.correlation import Region
-from ostinato.query.expressions import Expr, MatchNumber, walk
 from ostinato.query.match_recognize import MatchMode
 from ostinato.techniques.live_archive.found import Modes
 

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier
 from ostinato.planning.bounded_clauses import ClauseProgram
 from ostinato.planning.plan import MatchPlan, slot_name
 from ostinato.planning.row_graph import NOTHING
-from ostinato.query.expressions import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier
 from ostinato.results.navigation import NO_ROW
 from ostinato.rows.batches import OutputRows
 from ostinato.runtimes.task.clause_matches import FoundRows

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.expressions.evaluate import prepare
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
 from ostinato.kernels.stopping import check_stopped
 from ostinato.planning.plan import slot_name
 from ostinato.planning.typed import GeneralConditions
-from ostinato.predicates.evaluate import prepare
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Column, Expr
 from ostinato.results.matches import Frames, Matches
 from ostinato.runtimes.task.slots import SlotReader
 

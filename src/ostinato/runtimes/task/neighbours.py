@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.predicates.evaluate import prepare
-from ostinato.predicates.types import Settings
-from ostinato.predicates.typing import LeafType
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Expr, Navigation, Operator
+from ostinato.expressions.evaluate import prepare
+from ostinato.expressions.syntax import Expr, Navigation, Operator
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import LeafType
+from ostinato.expressions.values.vectors import Vector
 from ostinato.runtimes.task.columns import SortedColumns
 
 Mask = NDArray[np.bool_]

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.expressions.evaluate import Prepared, prepare
+from ostinato.expressions.syntax import Expr, Navigation
+from ostinato.expressions.types import Settings
+from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_program import PairTest
-from ostinato.predicates.evaluate import Prepared, prepare
-from ostinato.predicates.types import Settings
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Expr, Navigation
 
 
 def tie_pair_tests(

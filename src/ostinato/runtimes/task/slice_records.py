@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.expressions.syntax import MatchNumber
 from ostinato.planning.plan import MatchPlan, slot_name
-from ostinato.query.expressions import MatchNumber
 from ostinato.runtimes.task.slice_worker import Edge
 from ostinato.techniques.parallel_runs.seams import Part
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier, RowSet
+from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.planning.typed import TypedPlan
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.vectors import Vector, from_arrow
-from ostinato.query.expressions import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier, RowSet
 from ostinato.results.matches import Frames, Matches
 from ostinato.results.navigation import labels_at, target_rows
 from ostinato.runtimes.task.aggregates import aggregate_array

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ostinato.errors import QueryError, Span
+from ostinato.expressions import types as t
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.slicing import slicing_of
-from ostinato.predicates import types as t
 
 
 def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import ACCEPT_AT_END
+from ostinato.expressions.syntax import MatchNumber, walk
 from ostinato.matching.engine import Searched
 from ostinato.matching.spans import Spans
 from ostinato.matching.tables import BITS
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.slicing import margins_of
-from ostinato.query.expressions import MatchNumber, walk
 from ostinato.query.match_recognize import MatchMode, Output
 from ostinato.results.matches import ranges
 from ostinato.rows.batches import OutputRows

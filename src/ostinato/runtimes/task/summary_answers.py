@@ -22,8 +22,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError
+from ostinato.expressions import types as t
 from ostinato.planning.event_types import number_type
-from ostinato.predicates import types as t
 from ostinato.query.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.results import trend_numbers as tn
 from ostinato.results.summary_answer import AskedSummary, KeptEvent, SummaryAnswer, number_column

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from ostinato.expressions import types as t
 from ostinato.matching.event_program import BoundKind
 from ostinato.planning.event_plan import VARIABLE, QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan, window_type
-from ostinato.predicates import types as t
 from ostinato.query.event_query import GroupColumn, WindowEdge
 from ostinato.runtimes.task.workload_layout import OutputColumn, Role
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from ostinato.errors import speaking_of
 from ostinato.events.ordering import tie_columns
+from ostinato.expressions.syntax import Expr
+from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_conditions import MatchConditions, lower_run_conditions
 from ostinato.matching.event_matches import EventMatches, MatchLimits, find_event_matches
 from ostinato.matching.event_program import Events
 from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan
-from ostinato.predicates.vectors import Vector
 from ostinato.query.event_query import BoundEventQuery
-from ostinato.query.expressions import Expr
 from ostinato.rows.batches import Batch
 from ostinato.runtimes.task.sequences import Sequences
 from ostinato.runtimes.task.trend_results import window_edges

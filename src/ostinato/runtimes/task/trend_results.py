@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.expressions import types as t
 from ostinato.matching.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
 from ostinato.planning.event_outputs import AverageOutput, CountOutput, SlotOutput
 from ostinato.planning.event_types import TypedEventsPlan
-from ostinato.predicates import types as t
 from ostinato.query.event_query import GroupColumn, WindowEdge
 from ostinato.results import trend_numbers as tn
 from ostinato.rows.times import DAY_US

@@ -12,15 +12,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, speaking_of
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Expr, Literal
+from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.matching.event_conditions import MatchConditions
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.matching.event_program import BoundKind, Events, Program, QueryResults, SlotKind
 from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan, engine_numbers
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.vectors import Vector, from_arrow
 from ostinato.query.event_query import Selection
-from ostinato.query.expressions import Expr, Literal
 from ostinato.rows.batches import Batch, Mask
 from ostinato.runtimes.task.pair_tests import tie_pair_tests
 from ostinato.runtimes.task.sequences import Keys, Sequences, find_sequences

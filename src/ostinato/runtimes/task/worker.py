@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.events.ordering import Ordered, order_rows
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.run_conditions.run_columns import tie_to_columns
+from ostinato.expressions.syntax import Expr, Navigation
 from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.kernels.stopping import check_stopped
@@ -23,9 +26,6 @@ from ostinato.matching.spans import Spans, whole_keys
 from ostinato.matching.symbols import Symbols, symbols_of
 from ostinato.planning.plan import NONE, slot_name
 from ostinato.planning.typed import TypedPlan
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.run_columns import tie_to_columns
-from ostinato.query.expressions import Expr, Navigation
 from ostinato.query.match_recognize import Output
 from ostinato.results.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
 from ostinato.rows.batches import Batch, Mask, OutputRows

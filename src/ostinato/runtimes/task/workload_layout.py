@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.predicates.evaluate import evaluate
-from ostinato.predicates.types import Settings
-from ostinato.query.expressions import Cast, Column
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Cast, Column
+from ostinato.expressions.types import Settings
 
 QUERY = "query"
 

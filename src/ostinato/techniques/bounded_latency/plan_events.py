@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.expressions.syntax import Expr
+from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.kernel_cache import borrowing_kernel
-from ostinato.predicates.vectors import Vector
-from ostinato.query.expressions import Expr
 from ostinato.techniques.bounded_latency.plan_tables import Prepared
 
 Ints = NDArray[np.int64]

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.expressions.run_conditions.kernel_arithmetic import real_equal, real_less
+from ostinato.expressions.run_conditions.opcodes import HERE, Keep, Op
+from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.matching.event_conditions import NO_LABEL
-from ostinato.predicates.kernel_arithmetic import real_equal, real_less
-from ostinato.predicates.opcodes import HERE, Keep, Op
-from ostinato.predicates.run_program import Register, RunProgram
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.plan_tables import PlanTables
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.expressions.run_conditions.kernel_arithmetic import LN, LOG10, math_function
+from ostinato.expressions.run_conditions.opcodes import HERE, Op
+from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import inline_kernel
-from ostinato.predicates.kernel_arithmetic import LN, LOG10, math_function
-from ostinato.predicates.opcodes import HERE, Op
-from ostinato.predicates.run_program import RunProgram
 
 # Plain integers: numba compares them faster than it looks up an enumeration.
 _LOAD_WHOLE, _LOAD_REAL, _REAL, _MATH = int(Op.LOAD_WHOLE), int(Op.LOAD_REAL), int(Op.REAL), int(Op.MATH)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.expressions.run_conditions.opcodes import Op
+from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import inline_kernel
-from ostinato.predicates.opcodes import Op
-from ostinato.predicates.run_program import RunProgram
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.plan_tables import PlanTables
 from ostinato.techniques.bounded_latency.store import MOST_FEATURES

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.expressions.run_conditions.interpreter import Conditions, check, update, value_of
+from ostinato.expressions.run_conditions.opcodes import Keep
+from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
+from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.matching.event_conditions import NO_LABEL
-from ostinato.predicates.interpreter import Conditions, check, update, value_of
-from ostinato.predicates.opcodes import Keep
-from ostinato.predicates.run_columns import Column, tie_to_columns
-from ostinato.predicates.run_program import RunProgram
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.quick_checks import QuickTables

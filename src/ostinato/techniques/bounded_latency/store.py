@@ -52,7 +52,7 @@ class Store(NamedTuple):
     registers: Ints
     whole: Ints
     real: NDArray[np.float64]
-    """What run conditions read of it (predicates/interpreter.py)."""
+    """What run conditions read of it (expressions/run_conditions/interpreter.py)."""
     rows: NDArray[np.int32]
     """Instance materialisation: all of its rows; no column otherwise."""
     free: NDArray[np.int32]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.expressions.run_conditions.kernel_arithmetic import real_equal, real_less
 from ostinato.kernels.kernel_cache import inline_kernel
-from ostinato.predicates.kernel_arithmetic import real_equal, real_less
 from ostinato.techniques.bounded_latency.plan_tables import SPAN, UNBOUNDED
 from ostinato.techniques.bounded_latency.quick_checks import ASK_PROGRAM, answer_quickly
 from ostinato.techniques.bounded_latency.run_checks import ask, read_chain, update_kept

@@ -1,0 +1,51 @@
+"""What an aggregate gives, by the types of its arguments: Spark's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError, Span
+from ostinato.expressions import types as t
+
+_STATISTICS = frozenset(("stddev_samp", "stddev_pop", "var_samp", "var_pop"))
+
+
+def aggregate_type(name: str, args: Sequence[pa.DataType], span: Span | None = None) -> pa.DataType:
+    """The result type; QueryError TYPE_MISMATCH where the argument doesn't fit.
+
+    >>> aggregate_type("sum", [pa.decimal128(10, 2)])
+    Decimal128Type(decimal128(20, 2))
+    """
+    if name in ("count", "count_if"):
+        if name == "count_if" and args[0] not in (t.BOOL, t.NULL):
+            _mismatch(name, args[0], "a condition", span)
+        return pa.int64()
+    kind = args[0]
+    if name in ("min_by", "max_by", "min", "max"):
+        if t.is_map(args[-1]):
+            _mismatch(name, args[-1], "values that can be ordered", span)
+        return kind
+    if name == "array_agg":
+        return t.array_of(kind)
+    if name in ("bool_and", "bool_or"):
+        if kind not in (t.BOOL, t.NULL):
+            _mismatch(name, kind, "a condition", span)
+        return t.BOOL
+    if pa.types.is_duration(kind) and name in ("sum", "avg"):
+        return kind
+    if not (t.is_numeric(kind) or kind in (t.NULL, t.STRING)) or kind == t.STRING:
+        _mismatch(name, kind, "numbers", span)
+    if name in _STATISTICS:
+        return t.DOUBLE
+    if t.is_decimal(kind):
+        digits, scale = (10, 0) if name == "sum" else (4, 4)
+        return t.bounded(kind.precision + digits, kind.scale + scale)
+    if name == "sum" and t.is_integral(kind):
+        return t.INT64
+    return t.DOUBLE
+
+
+def _mismatch(name: str, kind: pa.DataType, wanted: str, span: Span | None) -> None:
+    raise QueryError("TYPE_MISMATCH", f"{name} takes {wanted}, not {t.spark_name(kind)}", span=span)

@@ -1,0 +1,1 @@
+"""Spark's operators, casts and functions over columns, one file a family; `function_table.py` lists them all."""

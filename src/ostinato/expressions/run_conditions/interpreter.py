@@ -1,0 +1,511 @@
+"""Runs conditions over the run while the search consumes rows. Compiled once, for every query.
+
+NaN follows Spark: equal to itself, greater than everything else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.expressions.run_conditions.kernel_arithmetic import (
+    LN,
+    LOG10,
+    SMALLEST,
+    add_whole,
+    average_whole,
+    divide_whole,
+    fits,
+    math_function,
+    modulo_whole,
+    multiply_whole,
+    real_equal,
+    real_less,
+    subtract_whole,
+    wrapped,
+)
+from ostinato.expressions.run_conditions.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, Keep, Op, Total
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
+
+
+class Conditions(NamedTuple):
+    """A RunProgram tied to the columns of a batch. A column's row of `valid` is empty-handed when it has no NULL."""
+
+    code: NDArray[np.int64]
+    first: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    condition_of_state: NDArray[np.int64]
+    """Which condition a state has, or -1."""
+    whole: NDArray[np.int64]
+    real: NDArray[np.float64]
+    place: NDArray[np.int64]
+    """Where a column is in `whole` or `real`."""
+    valid: NDArray[np.bool_]
+    valid_place: NDArray[np.int64]
+    """Where a column's validity is in `valid`, or -1: no NULL."""
+    reals: NDArray[np.float64]
+    texts: NDArray[np.int64]
+    label_rank: NDArray[np.int64]
+    label_of_state: NDArray[np.int32]
+    keep: NDArray[np.int64]
+    source: NDArray[np.int64]
+    member: NDArray[np.bool_]
+    total: NDArray[np.int64]
+    total_column: NDArray[np.int64]
+
+
+# Plain integers: numba compares them faster than it looks up an enumeration.
+_LAST, _LAST_BEFORE, _FIRST, _FIRST_AFTER = (
+    int(Keep.LAST),
+    int(Keep.LAST_BEFORE),
+    int(Keep.FIRST),
+    int(Keep.FIRST_AFTER),
+)
+_LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = int(Keep.LEAST_WHOLE), int(Keep.MOST_WHOLE), int(Keep.LEAST_REAL)
+_ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), int(Total.VALUES_REAL)
+_SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
+_SUM_AS_REAL = int(Total.SUM_AS_REAL)
+_DISTINCT_REAL = int(Total.DISTINCT_REAL)
+_WHOLE = int(Op.WHOLE)
+_REAL = int(Op.REAL)
+_TEXT = int(Op.TEXT)
+_NULL = int(Op.NULL)
+_LOAD_WHOLE = int(Op.LOAD_WHOLE)
+_COMPARE_WHOLE = int(Op.COMPARE_WHOLE)
+_COMPARE_REAL = int(Op.COMPARE_REAL)
+_LOAD_REAL = int(Op.LOAD_REAL)
+_PRESENT = int(Op.PRESENT)
+_LABEL = int(Op.LABEL)
+_NUMBER = int(Op.NUMBER)
+_TOTAL_WHOLE = int(Op.TOTAL_WHOLE)
+_TOTAL_REAL = int(Op.TOTAL_REAL)
+_TO_REAL = int(Op.TO_REAL)
+_TO_FLOAT = int(Op.TO_FLOAT)
+_RESCALE = int(Op.RESCALE)
+_ADD = int(Op.ADD)
+_SUBTRACT = int(Op.SUBTRACT)
+_MULTIPLY = int(Op.MULTIPLY)
+_NEGATE = int(Op.NEGATE)
+_ABSOLUTE = int(Op.ABSOLUTE)
+_DIVIDE = int(Op.DIVIDE)
+_AVERAGE = int(Op.AVERAGE)
+_ADD_REAL = int(Op.ADD_REAL)
+_SUBTRACT_REAL = int(Op.SUBTRACT_REAL)
+_MULTIPLY_REAL = int(Op.MULTIPLY_REAL)
+_NEGATE_REAL = int(Op.NEGATE_REAL)
+_ABSOLUTE_REAL = int(Op.ABSOLUTE_REAL)
+_DIVIDE_REAL = int(Op.DIVIDE_REAL)
+_POWER = int(Op.POWER)
+_MATH = int(Op.MATH)
+_LESS = int(Op.LESS)
+_LESS_EQUAL = int(Op.LESS_EQUAL)
+_LESS_REAL = int(Op.LESS_REAL)
+_LESS_EQUAL_REAL = int(Op.LESS_EQUAL_REAL)
+_EQUAL_REAL = int(Op.EQUAL_REAL)
+_SAME = int(Op.SAME)
+_GREATEST = int(Op.GREATEST)
+_LEAST = int(Op.LEAST)
+_SAME_REAL = int(Op.SAME_REAL)
+_NOT = int(Op.NOT)
+_AND = int(Op.AND)
+_OR = int(Op.OR)
+_IS_NULL = int(Op.IS_NULL)
+_IS_TRUE = int(Op.IS_TRUE)
+_JUMP = int(Op.JUMP)
+_JUMP_UNLESS_TRUE = int(Op.JUMP_UNLESS_TRUE)
+_JUMP_IF_FALSE = int(Op.JUMP_IF_FALSE)
+_JUMP_IF_TRUE = int(Op.JUMP_IF_TRUE)
+_JUMP_UNLESS_NULL = int(Op.JUMP_UNLESS_NULL)
+
+
+@inline_kernel
+def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
+    place = conditions.valid_place[column]
+    return place < 0 or conditions.valid[place, row]
+
+
+@inline_kernel
+def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+    """Registers and accumulators after a row is consumed under a label: those of depth + 1. Negative: an error."""
+    for i in range(len(conditions.keep)):
+        before = work.registers[depth, i]
+        after = before
+        if conditions.member[i, label]:
+            keep, source = conditions.keep[i], conditions.source[i]
+            if keep == _LAST:
+                after = row
+            elif keep == _LAST_BEFORE:
+                after = work.registers[depth, source]
+            elif keep == _FIRST:
+                if before < 0:
+                    after = row
+            elif keep == _FIRST_AFTER:
+                if before < 0 and work.registers[depth, source] >= 0:
+                    after = row
+            elif is_valid(conditions, source, row):
+                if before < 0:
+                    after = row
+                else:
+                    place = conditions.place[source]
+                    if keep == _LEAST_WHOLE:
+                        better = conditions.whole[place, row] <= conditions.whole[place, before]
+                    elif keep == _MOST_WHOLE:
+                        better = conditions.whole[place, row] >= conditions.whole[place, before]
+                    elif keep == _LEAST_REAL:
+                        better = not real_less(conditions.real[place, before], conditions.real[place, row])
+                    else:
+                        better = not real_less(conditions.real[place, row], conditions.real[place, before])
+                    if better:  # of equals the last, as Spark's min_by and max_by do
+                        after = row
+        work.registers[depth + 1, i] = after
+    for i in range(len(conditions.total)):
+        whole, real = work.whole[depth, i], work.real[depth, i]
+        column = conditions.total_column[i, label]
+        if column >= 0:
+            total = conditions.total[i]
+            if total == _ROWS:
+                whole += 1
+            elif is_valid(conditions, column, row):
+                if total == _VALUES_WHOLE or total == _VALUES_REAL:
+                    whole += 1
+                elif total == _SUM_WHOLE:
+                    whole, bad = add_whole(whole, conditions.whole[conditions.place[column], row])
+                    if bad:
+                        return OVERFLOW
+                elif total == _SUM_AS_REAL:
+                    real += float(conditions.whole[conditions.place[column], row])
+                elif total == _SUM_REAL:
+                    real += conditions.real[conditions.place[column], row]
+                elif total == _TRUE_VALUES:
+                    whole += conditions.whole[conditions.place[column], row]
+        work.whole[depth + 1, i] = whole
+        work.real[depth + 1, i] = real
+    return 0
+
+
+@inline_kernel
+def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+    """Distinct values among the rows so far, by comparing each with those before it."""
+    first = row - depth
+    real = conditions.total[which] == _DISTINCT_REAL
+    count = 0
+    for i in range(depth + 1):
+        label_i = label if i == depth else conditions.label_of_state[work.node[i + 1]]
+        column = conditions.total_column[which, label_i]
+        if column < 0 or not is_valid(conditions, column, first + i):
+            continue
+        place = conditions.place[column]
+        fresh = True
+        for j in range(i):
+            other = conditions.total_column[which, conditions.label_of_state[work.node[j + 1]]]
+            if other < 0 or not is_valid(conditions, other, first + j):
+                continue
+            at = conditions.place[other]
+            if real:
+                same = real_equal(conditions.real[place, first + i], conditions.real[at, first + j])
+            else:
+                same = conditions.whole[place, first + i] == conditions.whole[at, first + j]
+            if same:
+                fresh = False
+                break
+        if fresh:
+            count += 1
+    return count
+
+
+@inline_kernel
+def target_row(register, shift, row, depth, key_first, key_end, work):  # type: ignore[no-untyped-def]
+    """The row that an instruction reads, or -1."""
+    at = row
+    if register != HERE:
+        at = work.registers[depth + 1, register]
+        if at < 0:
+            return np.int64(-1)
+    at += shift
+    if at < key_first or at >= key_end:
+        return np.int64(-1)
+    return at
+
+
+@inline_kernel
+def label_rank(register, shift, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+    """The rank of the name of the variable at a row of the match so far; -1 elsewhere."""
+    at = target_row(register, shift, row, depth, key_first, key_end, work)
+    place = at - (row - depth)
+    if at < 0 or place < 0 or place > depth:
+        return np.int64(-1)
+    found = label if place == depth else conditions.label_of_state[work.node[place + 1]]
+    return conditions.label_rank[found]
+
+
+NULL_VERDICT = 2
+"""What a comparison gives beside 1 and 0."""
+
+
+@inline_kernel
+def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+    """Two loads and their comparison: 1, 0 or NULL_VERDICT."""
+    code = conditions.code
+    comparison, column, other = code[at, 1], code[at, 2], code[at + 1, 1]
+    one = target_row(code[at, 3], code[at + 1, 0], row, depth, key_first, key_end, work)
+    two = target_row(code[at + 1, 2], code[at + 1, 3], row, depth, key_first, key_end, work)
+    missing = one < 0 or not is_valid(conditions, column, one)
+    missing_other = two < 0 or not is_valid(conditions, other, two)
+    if missing or missing_other:
+        if comparison != _SAME:
+            return NULL_VERDICT
+        return 1 if missing and missing_other else 0
+    if code[at, 0] == _COMPARE_REAL:
+        x, y = conditions.real[conditions.place[column], one], conditions.real[conditions.place[other], two]
+        if comparison == _LESS:
+            holds = real_less(x, y)
+        elif comparison == _LESS_EQUAL:
+            holds = not real_less(y, x)
+        else:
+            holds = real_equal(x, y)
+    else:
+        left, right = conditions.whole[conditions.place[column], one], conditions.whole[conditions.place[other], two]
+        if comparison == _LESS:
+            holds = left < right
+        elif comparison == _LESS_EQUAL:
+            holds = left <= right
+        else:
+            holds = left == right
+    return 1 if holds else 0
+
+
+@called_kernel
+def run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+    """Any code: 1 TRUE, 0 FALSE or NULL, negative an error."""
+    real, whole, null = work.stack, work.stack_whole, work.stack_null
+    code = conditions.code
+    top = -1
+    while at < end:
+        op, a, b, c = code[at, 0], code[at, 1], code[at, 2], code[at, 3]
+        at += 1
+        if op < 20:  # push
+            top += 1
+            null[top] = False
+            if op >= _COMPARE_WHOLE:
+                verdict = compare_loads(at - 1, row, depth, key_first, key_end, work, conditions)
+                at += 1
+                whole[top] = verdict & 1
+                null[top] = verdict == NULL_VERDICT
+            elif op == _LOAD_REAL or op == _LOAD_WHOLE:
+                source = target_row(b, c, row, depth, key_first, key_end, work)
+                if source < 0 or not is_valid(conditions, a, source):
+                    null[top] = True
+                elif op == _LOAD_REAL:
+                    real[top] = conditions.real[conditions.place[a], source]
+                else:
+                    whole[top] = conditions.whole[conditions.place[a], source]
+            elif op == _WHOLE:
+                whole[top] = a
+            elif op == _REAL:
+                real[top] = conditions.reals[a]
+            elif op == _TEXT:
+                whole[top] = conditions.texts[a]
+            elif op == _NULL:
+                null[top] = True
+            elif op == _PRESENT:
+                whole[top] = 1
+                null[top] = target_row(b, c, row, depth, key_first, key_end, work) < 0
+            elif op == _LABEL:
+                rank = label_rank(b, c, label, row, depth, key_first, key_end, work, conditions)
+                whole[top] = rank
+                null[top] = rank < 0
+            elif op == _NUMBER:
+                whole[top] = number
+            elif op == _TOTAL_WHOLE:
+                whole[top] = work.whole[depth + 1, a]
+                null[top] = b >= 0 and work.whole[depth + 1, b] == 0
+            elif op == _TOTAL_REAL:
+                real[top] = work.real[depth + 1, a]
+                null[top] = b >= 0 and work.whole[depth + 1, b] == 0
+            else:  # DISTINCT
+                whole[top] = count_distinct(a, label, row, depth, work, conditions)
+        elif op >= 80:  # control
+            if op == _JUMP:
+                at = a
+            elif op == _JUMP_UNLESS_TRUE:
+                if null[top] or whole[top] == 0:
+                    at = a
+                top -= 1
+            elif op == _JUMP_IF_FALSE:
+                if not null[top] and whole[top] == 0:
+                    at = a
+            elif op == _JUMP_IF_TRUE:
+                if not null[top] and whole[top] != 0:
+                    at = a
+            elif op == _JUMP_UNLESS_NULL:
+                if not null[top]:
+                    at = a
+            else:
+                top -= 1
+        elif op >= 60:  # comparisons and logic
+            if op >= 73 or op == _NOT:
+                if op == _NOT:
+                    whole[top] = 1 - whole[top]
+                elif op == _IS_NULL:
+                    whole[top] = 1 if null[top] else 0
+                    null[top] = False
+                elif op == _IS_TRUE:
+                    whole[top] = 1 if not null[top] and whole[top] != 0 else 0
+                    null[top] = False
+                else:
+                    whole[top] = 1 if not null[top] and whole[top] == 0 else 0
+                    null[top] = False
+            else:
+                top -= 1
+                left, right = top, top + 1
+                if op == _GREATEST or op == _LEAST:  # NULLs are skipped
+                    if not null[right]:
+                        if null[left]:
+                            better = True
+                        elif a:
+                            low, high = (left, right) if op == _GREATEST else (right, left)
+                            better = real_less(real[low], real[high])
+                        else:
+                            better = whole[left] < whole[right] if op == _GREATEST else whole[right] < whole[left]
+                        if better:
+                            real[left], whole[left], null[left] = real[right], whole[right], False
+                    continue
+                either = null[left] or null[right]
+                holds = False
+                if op == _AND:
+                    false = (not null[left] and whole[left] == 0) or (not null[right] and whole[right] == 0)
+                    holds = not false
+                    either = either and not false
+                elif op == _OR:
+                    holds = (not null[left] and whole[left] != 0) or (not null[right] and whole[right] != 0)
+                    either = either and not holds
+                elif op == _SAME or op == _SAME_REAL:
+                    if either:
+                        holds = null[left] and null[right]
+                    elif op == _SAME:
+                        holds = whole[left] == whole[right]
+                    else:
+                        holds = real_equal(real[left], real[right])
+                    either = False
+                elif not either:
+                    if op == _LESS_REAL:
+                        holds = real_less(real[left], real[right])
+                    elif op == _LESS:
+                        holds = whole[left] < whole[right]
+                    elif op == _LESS_EQUAL_REAL:
+                        holds = not real_less(real[right], real[left])
+                    elif op == _LESS_EQUAL:
+                        holds = whole[left] <= whole[right]
+                    elif op == _EQUAL_REAL:
+                        holds = real_equal(real[left], real[right])
+                    else:
+                        holds = whole[left] == whole[right]
+                whole[left] = 1 if holds else 0
+                null[left] = either
+        elif op in (_TO_REAL, _TO_FLOAT, _RESCALE, _NEGATE, _ABSOLUTE, _NEGATE_REAL, _ABSOLUTE_REAL, _MATH):
+            if null[top]:
+                continue
+            if op == _TO_REAL:
+                real[top] = whole[top] / 10.0**a if a > 0 else float(whole[top])
+            elif op == _TO_FLOAT:
+                real[top] = np.float64(np.float32(real[top]))
+            elif op == _RESCALE:
+                product, bad = multiply_whole(whole[top], a)
+                if bad:
+                    return OVERFLOW
+                whole[top] = product
+            elif op == _NEGATE or op == _ABSOLUTE:
+                if op == _NEGATE or whole[top] < 0:
+                    if a > 0 and (whole[top] == SMALLEST or not fits(-whole[top], a)):
+                        return OVERFLOW
+                    whole[top] = wrapped(np.int64(np.uint64(0) - np.uint64(whole[top])), abs(a))
+            elif op == _NEGATE_REAL:
+                real[top] = -real[top]
+            elif op == _ABSOLUTE_REAL:
+                real[top] = abs(real[top])
+            elif (a == LN or a == LOG10) and real[top] <= 0:
+                null[top] = True
+            else:
+                real[top] = math_function(a, real[top])
+        else:  # arithmetic on two values
+            top -= 1
+            left, right = top, top + 1
+            if null[left] or null[right]:
+                null[left] = True
+                continue
+            if op >= 40:
+                if op == _ADD_REAL:
+                    real[left] = real[left] + real[right]
+                elif op == _SUBTRACT_REAL:
+                    real[left] = real[left] - real[right]
+                elif op == _MULTIPLY_REAL:
+                    real[left] = real[left] * real[right]
+                elif op == _POWER:
+                    real[left] = real[left] ** real[right]
+                elif real[right] == 0:
+                    if b:
+                        return DIVIDE_BY_ZERO
+                    null[left] = True
+                elif op == _DIVIDE_REAL:
+                    real[left] = real[left] / real[right]
+                else:  # MODULO_REAL
+                    real[left] = np.fmod(real[left], real[right])
+                continue
+            x, y = whole[left], whole[right]
+            bad = False
+            value = np.int64(0)
+            if op == _ADD:
+                value, bad = add_whole(x, y)
+            elif op == _SUBTRACT:
+                value, bad = subtract_whole(x, y)
+            elif op == _MULTIPLY:
+                value, bad = multiply_whole(x, y)
+            elif op == _AVERAGE:
+                value, bad = average_whole(x, y, a)
+                a = 64  # here it was a factor; below it is the width of the result
+            elif y == 0:
+                if b:
+                    return DIVIDE_BY_ZERO
+                null[left] = True
+                continue
+            elif op == _DIVIDE:
+                value, bad = divide_whole(x, y)
+            else:  # MODULO
+                value, bad = modulo_whole(x, y)
+            if a > 0 and (bad or not fits(value, a)):
+                return OVERFLOW
+            whole[left] = wrapped(value, 64 if a == 0 else abs(a))
+    return 1 if not null[0] and whole[0] != 0 else 0
+
+
+@inline_kernel
+def check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+    """The condition of the state, for this row under this label: 1 TRUE, 0 FALSE or NULL, negative an error.
+
+    The comparison of two values, which most conditions consist of, is done here, inside the loop of the search; the
+    rest is a call, so that it doesn't burden that loop.
+    """
+    which = conditions.condition_of_state[state]
+    if which < 0:
+        return 1
+    for conjunct in range(conditions.first[which], conditions.first[which + 1]):
+        at, end = conditions.entry[conjunct], conditions.entry[conjunct + 1]
+        if end == at + 2 and _COMPARE_WHOLE <= conditions.code[at, 0] <= _COMPARE_REAL:
+            verdict = compare_loads(at, row, depth, key_first, key_end, work, conditions)
+        else:
+            verdict = run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions)
+        if verdict != 1:
+            return verdict if verdict < 0 else 0
+    return 1
+
+
+@inline_kernel
+def value_of(value, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+    """(whether it is there, value number `value` as a real number); an error while computing it is NULL."""
+    at = conditions.first[value]
+    verdict = run_code(
+        conditions.entry[at], conditions.entry[at + 1], label, row, depth, key_first, key_end, 0, work, conditions
+    )
+    return verdict >= 0 and not work.stack_null[0], work.stack[0]

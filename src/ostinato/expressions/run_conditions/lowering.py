@@ -1,0 +1,604 @@
+"""Conditions over the run (typed expressions) -> RunProgram. What the kernel doesn't know is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import NoReturn
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError
+from ostinato.expressions import types as t
+from ostinato.expressions.aggregate_types import aggregate_type
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.run_conditions.opcodes import (
+    HERE,
+    MATH_FUNCTIONS,
+    MAX_STACK,
+    REAL_COMPARISON,
+    Keep,
+    Op,
+    Total,
+)
+from ostinato.expressions.run_conditions.run_program import Accumulator, ColumnUse, Register, RunProgram
+from ostinato.expressions.syntax import (
+    Aggregate,
+    Anchor,
+    Call,
+    Case,
+    Cast,
+    Expr,
+    Literal,
+    MatchNumber,
+    Navigation,
+    Operator,
+    RowClassifier,
+    span_of,
+    string_literal,
+    walk,
+    with_label,
+)
+from ostinato.expressions.typing import type_of
+from ostinato.expressions.values.literals import literal_value
+
+InputType = Callable[[Expr], pa.DataType]
+"""The type of an expression over one row."""
+
+_COMPARE = {"<": Op.LESS, "<=": Op.LESS_EQUAL, "=": Op.EQUAL, "<=>": Op.SAME}
+_ARITHMETIC = {"+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "%": Op.MODULO, "mod": Op.MODULO, "div": Op.DIVIDE}
+_ARITHMETIC_REAL = {
+    "+": Op.ADD_REAL,
+    "-": Op.SUBTRACT_REAL,
+    "*": Op.MULTIPLY_REAL,
+    "%": Op.MODULO_REAL,
+    "mod": Op.MODULO_REAL,
+    "/": Op.DIVIDE_REAL,
+    "pow": Op.POWER,
+    "power": Op.POWER,
+}
+_MATH_ALIASES = {"log": "ln"}
+
+
+def store_of(kind: pa.DataType) -> str:
+    """How the kernel keeps values of a type."""
+    if t.is_float(kind):
+        return "real"
+    if t.is_decimal(kind) and kind.precision > 18:
+        return "rank"  # too wide for int64, but still to be compared
+    if kind == t.BOOL or t.is_integral(kind) or t.is_datetime(kind) or kind == t.DURATION or t.is_decimal(kind):
+        return "whole"
+    return "rank"
+
+
+def lower_conditions(
+    conditions: Sequence[Expr],
+    variables: tuple[str, ...],
+    input_type: InputType,
+    settings: t.Settings,
+    values: Sequence[Expr] = (),
+) -> RunProgram:
+    """The program of all conditions, in their order; behind them that of `values`, numbered on.
+
+    A value is left as a real number whatever its type (`interpreter.value_of` reads it): dates and times as days and
+    microseconds, a text as a hash that is the same in every process.
+    """
+    lowering = _Lowering(variables, input_type, settings)
+    first, entry = [0], [0]
+    for condition in conditions:
+        kind = lowering.type_of(condition)
+        if kind not in (t.BOOL, t.NULL):
+            raise QueryError(
+                "NOT_A_CONDITION",
+                f"a condition is TRUE or FALSE, this is {t.spark_name(kind)}",
+                span=span_of(condition),
+            )
+        conjuncts = condition.args if isinstance(condition, Operator) and condition.op == "and" else (condition,)
+        for conjunct in conjuncts:
+            lowering.depth = 0
+            lowering.emit(conjunct)
+            entry.append(len(lowering.code))
+        first.append(len(entry) - 1)
+    for value in values:
+        lowering.depth = 0
+        lowering.emit_real(value)
+        entry.append(len(lowering.code))
+        first.append(len(entry) - 1)
+    return RunProgram(
+        variables,
+        tuple(lowering.columns),
+        tuple(lowering.registers),
+        tuple(lowering.accumulators),
+        tuple(lowering.code),
+        tuple(first),
+        tuple(entry),
+        tuple(lowering.reals),
+        tuple(lowering.texts),
+    )
+
+
+class _Lowering:
+    """Writes code; columns, registers and accumulators are shared by all conditions that need the same."""
+
+    def __init__(self, variables: tuple[str, ...], input_type: InputType, settings: t.Settings) -> None:
+        self.variables = variables
+        self.input_type = input_type
+        self.settings = settings
+        self.columns: list[ColumnUse] = []
+        self.registers: list[Register] = []
+        self.accumulators: list[Accumulator] = []
+        self.code: list[tuple[int, int, int, int]] = []
+        self.reals: list[float] = []
+        self.texts: list[tuple[str, object]] = []
+        self.depth = 0
+
+    # --- small steps ---
+
+    def put(self, op: Op, a: int = 0, b: int = 0, c: int = 0, *, grows: int = 0) -> int:
+        """Appends an instruction; `grows` is how the stack changes."""
+        self.depth += grows
+        if self.depth > MAX_STACK:
+            raise QueryError("TOO_DEEP", "a condition over several rows is nested too deeply")
+        self.code.append((int(op), a, b, c))
+        return len(self.code) - 1
+
+    def land(self, *jumps: int) -> None:
+        """Lets earlier jumps lead here."""
+        for at in jumps:
+            op, _, b, c = self.code[at]
+            self.code[at] = (op, len(self.code), b, c)
+
+    def type_of(self, expr: Expr) -> pa.DataType:
+        return type_of(expr, self.leaf_type, self.settings)
+
+    def leaf_type(self, node: Expr) -> pa.DataType | None:
+        match node:
+            case Navigation(operand=RowClassifier()):
+                return t.STRING
+            case Navigation(operand=operand):
+                return self.input_type(operand)
+            case MatchNumber():
+                return t.INT64
+            case Aggregate(name, args):
+                if any(isinstance(part, MatchNumber) for arg in args for part in walk(arg)):
+                    self.refuse(node, "an aggregate over MATCH_NUMBER()")
+                kinds = [self.input_type(with_label(arg, string_literal(self.variables[0]))) for arg in args]
+                return aggregate_type(name, kinds, node.span)
+            case _:
+                return None
+
+    def refuse(self, expr: Expr, what: str) -> NoReturn:
+        raise QueryError(
+            "UNSUPPORTED_ACROSS_ROWS",
+            f"{what} can't be computed from several rows of the match in DEFINE",
+            span=span_of(expr),
+            hint="of one row's columns any Spark expression works; across rows: arithmetic, comparisons, AND/OR/NOT, "
+            "CASE, IF, COALESCE, NULLIF, GREATEST, LEAST, IN, BETWEEN, ABS, POW and "
+            + ", ".join(name.upper() for name in MATH_FUNCTIONS),
+        )
+
+    def column(self, operand: Expr, store: str | None = None) -> int:
+        kind = self.input_type(operand)
+        if t.is_nested(kind):
+            self.refuse(operand, "an array, struct or map")
+        use = ColumnUse(operand, kind, store or store_of(kind))
+        if use not in self.columns:
+            self.columns.append(use)
+        return self.columns.index(use)
+
+    def register(self, register: Register) -> int:
+        if register not in self.registers:
+            self.registers.append(register)
+        return self.registers.index(register)
+
+    def accumulator(self, total: Total, columns: tuple[int, ...]) -> int:
+        accumulator = Accumulator(total, columns)
+        if accumulator not in self.accumulators:
+            self.accumulators.append(accumulator)
+        return self.accumulators.index(accumulator)
+
+    # --- expressions: each leaves one value of the type that type_of says ---
+
+    def emit(self, expr: Expr) -> None:
+        match expr:
+            case Literal():
+                self.literal(expr)
+            case Navigation():
+                self.navigation(expr)
+            case Aggregate():
+                self.aggregate(expr)
+            case MatchNumber():
+                self.put(Op.NUMBER, grows=1)
+            case Operator():
+                self.operator(expr)
+            case Case():
+                self.case(expr)
+            case Cast():
+                self.cast(expr)
+            case Call():
+                self.call(expr)
+            case _:
+                self.refuse(expr, "this expression")
+
+    def emit_as(self, expr: Expr, wanted: pa.DataType) -> None:
+        """The value converted to a type of the same or a wider kind."""
+        kind = self.type_of(expr)
+        if kind == t.STRING and wanted != t.STRING and isinstance(expr, Literal):
+            self.literal(self.folded_cast(expr, wanted))
+            return
+        if store_of(kind) == "rank" and kind == wanted and isinstance(expr, Literal):
+            self.text(literal_value(expr, self.settings))
+            return
+        self.emit(expr)
+        self.convert(expr, kind, wanted)
+
+    def emit_real(self, expr: Expr) -> None:
+        """The value as a real number. Of what can only be compared, texts of one row have one, their hash."""
+        kind = self.type_of(expr)
+        store = store_of(kind)
+        if store == "rank":
+            if kind != t.STRING or not isinstance(expr, Navigation) or isinstance(expr.operand, RowClassifier):
+                self.refuse(expr, f"a number for {t.spark_name(kind)}")
+            self.put(Op.LOAD_REAL, self.column(expr.operand, "hash"), self.row_register(expr), expr.shift, grows=1)
+            return
+        self.emit(expr)
+        if store == "whole":
+            self.put(Op.TO_REAL, kind.scale if t.is_decimal(kind) else 0)
+
+    def folded_cast(self, expr: Literal, wanted: pa.DataType) -> Literal:
+        value = evaluate(Cast(expr, t.spark_name(wanted)), lambda node: None, 1, self.settings)[0]
+        if wanted == t.DATE:
+            return Literal("date", f"DATE '{value.as_py()}'")
+        if pa.types.is_timestamp(wanted):
+            return Literal("timestamp" if wanted.tz else "timestamp_ntz", f"TIMESTAMP '{value.as_py()}'")
+        return Literal("number" if t.is_numeric(wanted) else "boolean", str(value.as_py()))
+
+    def convert(self, expr: Expr, kind: pa.DataType, wanted: pa.DataType) -> None:
+        if kind in (wanted, t.NULL):
+            return
+        if t.is_float(wanted) and t.is_numeric(kind):
+            if not t.is_float(kind):
+                self.put(Op.TO_REAL, kind.scale if t.is_decimal(kind) else 0)
+            if wanted == t.FLOAT:
+                self.put(Op.TO_FLOAT)
+        elif t.is_decimal(wanted) and (t.is_integral(kind) or t.is_decimal(kind)):
+            digits = wanted.scale - (kind.scale if t.is_decimal(kind) else 0)
+            if digits < 0:
+                self.refuse(expr, f"a conversion from {t.spark_name(kind)} to {t.spark_name(wanted)}")
+            if digits:
+                self.put(Op.RESCALE, 10**digits)
+        elif kind == t.DATE and wanted == t.NTZ:
+            self.put(Op.RESCALE, 86_400_000_000)
+        elif not (t.is_integral(kind) and t.is_integral(wanted)):
+            self.refuse(expr, f"a conversion from {t.spark_name(kind)} to {t.spark_name(wanted)}")
+
+    def literal(self, expr: Literal) -> None:
+        value = literal_value(expr, self.settings)
+        kind = value.type
+        if not value.is_valid:
+            self.put(Op.NULL, grows=1)
+        elif t.is_float(kind):
+            self.reals.append(float(value.as_py()))
+            self.put(Op.REAL, len(self.reals) - 1, grows=1)
+        elif t.is_decimal(kind):
+            self.put(Op.WHOLE, self.small(expr, int(Decimal(value.as_py()).scaleb(kind.scale))), grows=1)
+        elif kind == t.BOOL or t.is_integral(kind):
+            self.put(Op.WHOLE, int(value.as_py()), grows=1)
+        elif kind == t.DATE:
+            self.put(Op.WHOLE, value.cast(pa.int32()).as_py(), grows=1)
+        elif pa.types.is_timestamp(kind) or kind == t.DURATION:
+            self.put(Op.WHOLE, value.cast(pa.int64()).as_py(), grows=1)
+        elif store_of(kind) == "rank" and kind != t.MONTHS:
+            self.text(value)
+        else:
+            self.refuse(expr, f"a literal of type {t.spark_name(kind)}")
+
+    def small(self, expr: Expr, value: int) -> int:
+        if abs(value) >= 2**63:
+            self.refuse(expr, "a number with so many digits")
+        return value
+
+    def text(self, value: pa.Scalar) -> None:
+        constant = (str(value.type), value.as_py())
+        if constant not in self.texts:
+            self.texts.append(constant)
+        self.put(Op.TEXT, self.texts.index(constant), grows=1)
+
+    # --- rows of the run ---
+
+    def navigation(self, expr: Navigation) -> None:
+        register = self.row_register(expr)
+        operand = expr.operand
+        if isinstance(operand, RowClassifier):
+            self.put(Op.LABEL, 0, register, expr.shift, grows=1)
+        elif operand == Literal("boolean", "TRUE"):
+            self.put(Op.PRESENT, 0, register, expr.shift, grows=1)
+        elif any(isinstance(node, RowClassifier | MatchNumber) for node in walk(operand)):
+            self.refuse(expr, "an expression with CLASSIFIER() or MATCH_NUMBER() inside a navigation")
+        else:
+            column = self.column(operand)
+            self.refuse_wide(expr, self.columns[column].type)
+            real = self.columns[column].store == "real"
+            self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, expr.shift, grows=1)
+
+    def refuse_wide(self, expr: Expr, kind: pa.DataType) -> None:
+        """Decimals of more than 18 digits are kept as ranks, which only the comparison of two of them can read."""
+        if t.is_decimal(kind) and store_of(kind) == "rank":
+            self.refuse(expr, f"anything but a comparison of two {t.spark_name(kind)}")
+
+    def row_register(self, expr: Navigation) -> int:
+        if expr.rows is None and expr.anchor is Anchor.LAST and expr.skip == 0:
+            return HERE
+        chain = (Keep.LAST, Keep.LAST_BEFORE) if expr.anchor is Anchor.LAST else (Keep.FIRST, Keep.FIRST_AFTER)
+        if expr.skip > 1_000:
+            self.refuse(expr, "an offset above 1,000")
+        register = self.register(Register(chain[0], expr.rows))
+        for _ in range(expr.skip):
+            register = self.register(Register(chain[1], expr.rows, register))
+        return register
+
+    def counted(self, expr: Aggregate, arg: Expr) -> tuple[tuple[int, ...], str]:
+        """For each variable the column that an aggregate reads there, and how those columns are kept."""
+        members = [expr.rows is None or name in expr.rows for name in self.variables]
+        columns = tuple(
+            self.column(with_label(arg, string_literal(name))) if member else -1
+            for name, member in zip(self.variables, members, strict=True)
+        )
+        stores = {self.columns[column].store for column in columns if column >= 0}
+        return columns, stores.pop()
+
+    def aggregate(self, expr: Aggregate) -> None:
+        name = expr.name
+        if not expr.args:
+            everywhere = tuple(0 if expr.rows is None or name in expr.rows else -1 for name in self.variables)
+            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.ROWS, everywhere), -1, grows=1)
+            return
+        if expr.distinct and name not in ("min", "max", "min_by", "max_by", "bool_and", "bool_or"):
+            self.distinct(expr)
+            return
+        columns, store = self.counted(expr, expr.args[0])
+        values = Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE
+        if name == "count":
+            self.put(Op.TOTAL_WHOLE, self.accumulator(values, columns), -1, grows=1)
+        elif name == "count_if":
+            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.TRUE_VALUES, columns), -1, grows=1)
+        elif name in ("sum", "avg"):
+            self.total(expr, columns, store)
+        elif name in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
+            self.best(expr, columns)
+        else:
+            self.refuse(expr, f"the aggregate {name}")
+
+    def distinct(self, expr: Aggregate) -> None:
+        if expr.name != "count":
+            self.refuse(expr, f"{expr.name}(DISTINCT ...)")
+        columns, store = self.counted(expr, expr.args[0])
+        total = Total.DISTINCT_REAL if store == "real" else Total.DISTINCT_WHOLE
+        self.put(Op.DISTINCT, self.accumulator(total, columns), grows=1)
+
+    def total(self, expr: Aggregate, columns: tuple[int, ...], store: str) -> None:
+        """sum and avg; NULL without a value."""
+        kind = next(self.columns[column].type for column in columns if column >= 0)
+        if store == "rank":
+            self.refuse(expr, f"{expr.name} of {t.spark_name(kind)}")
+        values = self.accumulator(Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE, columns)
+        as_real = store == "real" or (expr.name == "avg" and t.is_integral(kind))
+        if as_real:
+            total = self.accumulator(Total.SUM_REAL if store == "real" else Total.SUM_AS_REAL, columns)
+            self.put(Op.TOTAL_REAL, total, values, grows=1)
+        else:
+            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.SUM_WHOLE, columns), values, grows=1)
+        if expr.name == "sum":
+            return
+        if t.is_decimal(kind) or kind == t.DURATION:
+            self.put(Op.TOTAL_WHOLE, values, -1, grows=1)
+            scale = aggregate_type("avg", [kind]).scale - kind.scale if t.is_decimal(kind) else 0
+            self.put(Op.AVERAGE, 10**scale, grows=-1)
+            return
+        self.put(Op.TOTAL_WHOLE, values, -1, grows=1)
+        self.put(Op.TO_REAL)
+        self.put(Op.DIVIDE_REAL, 0, 0, grows=-1)
+
+    def best(self, expr: Aggregate, columns: tuple[int, ...]) -> None:
+        """min and max as the row that holds them, then the value there."""
+        by, by_store = self.counted(expr, expr.args[-1])
+        if len(set(by) - {-1}) > 1 or len(set(columns) - {-1}) > 1:
+            self.refuse(expr, f"{expr.name} over CLASSIFIER()")
+        least = expr.name in ("min", "min_by", "bool_and")
+        if by_store == "real":
+            keep = Keep.LEAST_REAL if least else Keep.MOST_REAL
+        else:
+            keep = Keep.LEAST_WHOLE if least else Keep.MOST_WHOLE
+        register = self.register(Register(keep, expr.rows, max(by)))
+        column = max(columns)
+        self.refuse_wide(expr, self.columns[column].type)
+        real = self.columns[column].store == "real"
+        self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, 0, grows=1)
+
+    # --- operators ---
+
+    def operator(self, expr: Operator) -> None:
+        op, args = expr.op, expr.args
+        if op in ("and", "or"):
+            self.connective(op, args)
+        elif op == "not":
+            self.emit(args[0])
+            self.put(Op.NOT)
+        elif op in ("=", "<", "<=", "<=>"):
+            self.comparison(_COMPARE[op], args[0], args[1], expr)
+        elif op in (">", ">="):
+            self.comparison(_COMPARE["<" if op == ">" else "<="], args[1], args[0], expr)
+        elif op in ("<>", "is distinct from"):
+            self.comparison(Op.EQUAL if op == "<>" else Op.SAME, args[0], args[1], expr)
+            self.put(Op.NOT)
+        elif op == "between":
+            value, low, high = args
+            self.connective("and", (Operator("<=", (low, value)), Operator("<=", (value, high))))
+        elif op == "in":
+            self.connective("or", tuple(Operator("=", (args[0], option)) for option in args[1:]))
+        elif op in ("is null", "is unknown", "is true", "is false"):
+            self.emit(args[0])
+            self.put({"is true": Op.IS_TRUE, "is false": Op.IS_FALSE}.get(op, Op.IS_NULL))
+        elif op == "neg":
+            self.emit(args[0])
+            kind = self.type_of(expr)
+            self.put(Op.NEGATE_REAL) if t.is_float(kind) else self.put(Op.NEGATE, self.bits(kind))
+        elif op == "pos":
+            self.emit(args[0])
+        else:
+            self.arithmetic(op, args[0], args[1], expr)
+
+    def connective(self, op: str, args: Sequence[Expr]) -> None:
+        """Left to right, stopping as soon as the result is known: a guard keeps later operands from failing."""
+        self.emit(args[0])
+        jumps = []
+        for arg in args[1:]:
+            jumps.append(self.put(Op.JUMP_IF_FALSE if op == "and" else Op.JUMP_IF_TRUE))
+            self.emit(arg)
+            self.put(Op.AND if op == "and" else Op.OR, grows=-1)
+        self.land(*jumps)
+
+    def comparison(self, op: Op, left: Expr, right: Expr, expr: Expr) -> None:
+        kinds = self.type_of(left), self.type_of(right)
+        wanted = t.common_type(*kinds, self.settings, comparing=True)
+        if wanted is None or (t.STRING in kinds and wanted != t.STRING and not self.string_literal(left, right)):
+            self.refuse(expr, f"a comparison of {t.spark_name(kinds[0])} with {t.spark_name(kinds[1])}")
+        loads = self.load(left, wanted), self.load(right, wanted)
+        if loads[0] is not None and loads[1] is not None:
+            fused = Op.COMPARE_REAL if t.is_float(wanted) else Op.COMPARE_WHOLE
+            self.put(fused, int(op), *loads[0][:2], grows=1)
+            self.code.append((loads[0][2], *loads[1]))
+            return
+        self.emit_as(left, wanted)
+        self.emit_as(right, wanted)
+        self.put(REAL_COMPARISON[op] if t.is_float(wanted) else op, grows=-1)
+
+    def load(self, expr: Expr, wanted: pa.DataType) -> tuple[int, int, int] | None:
+        """Column, register and shift of an operand that is read as it is."""
+        plain = isinstance(expr, Navigation) and not any(
+            isinstance(node, Literal | RowClassifier | MatchNumber) for node in walk(expr.operand)
+        )
+        if not plain or not isinstance(expr, Navigation) or self.type_of(expr) != wanted:
+            return None
+        return self.column(expr.operand), self.row_register(expr), expr.shift
+
+    def string_literal(self, *sides: Expr) -> bool:
+        return all(isinstance(side, Literal) or self.type_of(side) != t.STRING for side in sides)
+
+    def bits(self, kind: pa.DataType) -> int:
+        """The width that whole-number results must fit in; negative where Spark wraps around instead of failing."""
+        if t.is_decimal(kind) or kind == t.DURATION or t.is_datetime(kind):
+            return 64
+        return kind.bit_width if self.settings.ansi else -int(kind.bit_width)
+
+    def arithmetic(self, op: str, left: Expr, right: Expr, expr: Expr) -> None:
+        kind = self.type_of(expr)
+        kinds = self.type_of(left), self.type_of(right)
+        if any(t.is_datetime(side) or side == t.DURATION for side in kinds):
+            self.time_arithmetic(op, left, right, expr, kind)
+        elif t.is_float(kind) and op in _ARITHMETIC_REAL:
+            self.emit_as(left, t.DOUBLE)
+            self.emit_as(right, t.DOUBLE)
+            self.put(_ARITHMETIC_REAL[op], 0, int(self.settings.ansi), grows=-1)
+            if kind == t.FLOAT:
+                self.put(Op.TO_FLOAT)
+        elif t.is_integral(kind) and op in _ARITHMETIC and all(t.is_integral(side) for side in kinds):
+            self.emit(left)
+            self.emit(right)
+            self.put(_ARITHMETIC[op], self.bits(kind), int(self.settings.ansi), grows=-1)
+        elif t.is_decimal(kind) and op in ("+", "-", "*"):
+            self.decimal_arithmetic(op, left, right, expr, kind)
+        else:
+            self.refuse(expr, f"'{op}' on {t.spark_name(kinds[0])} and {t.spark_name(kinds[1])}")
+
+    def decimal_arithmetic(self, op: str, left: Expr, right: Expr, expr: Expr, kind: pa.DataType) -> None:
+        scales = []
+        for side in (left, right):
+            side_kind = self.type_of(side)
+            if not (t.is_decimal(side_kind) or t.is_integral(side_kind)):
+                self.refuse(expr, f"'{op}' on decimals and {t.spark_name(side_kind)}")
+            scales.append(side_kind.scale if t.is_decimal(side_kind) else 0)
+        exact = scales[0] + scales[1] if op == "*" else max(scales)
+        if exact != kind.scale:
+            self.refuse(expr, "arithmetic on decimals that loses digits")
+        for side, scale in zip((left, right), scales, strict=True):
+            self.emit(side)
+            if op != "*" and kind.scale > scale:
+                self.put(Op.RESCALE, 10 ** (kind.scale - scale))
+        self.put(_ARITHMETIC[op], 64, 1, grows=-1)
+
+    def time_arithmetic(self, op: str, left: Expr, right: Expr, expr: Expr, kind: pa.DataType) -> None:
+        """Timestamps and durations are microseconds, dates are days."""
+        kinds = self.type_of(left), self.type_of(right)
+        microseconds = [pa.types.is_timestamp(side) or side == t.DURATION for side in kinds]
+        both_dates = kinds == (t.DATE, t.DATE)
+        if op not in ("+", "-") or not (all(microseconds) or both_dates):
+            self.refuse(expr, f"'{op}' on {t.spark_name(kinds[0])} and {t.spark_name(kinds[1])}")
+        self.emit(left)
+        self.emit(right)
+        self.put(_ARITHMETIC[op], 64, 1, grows=-1)
+        if both_dates and kind == t.DURATION:
+            self.put(Op.RESCALE, 86_400_000_000)
+
+    # --- forms with branches ---
+
+    def case(self, expr: Case) -> None:
+        wanted = self.type_of(expr)
+        ends = []
+        for condition, value in expr.branches:
+            test = condition if expr.operand is None else Operator("=", (expr.operand, condition))
+            self.emit(test)
+            miss = self.put(Op.JUMP_UNLESS_TRUE, grows=-1)
+            self.emit_as(value, wanted)
+            ends.append(self.put(Op.JUMP, grows=-1))
+            self.land(miss)
+        self.emit_as(expr.default or Literal("null", "NULL"), wanted)
+        self.land(*ends)
+
+    def cast(self, expr: Cast) -> None:
+        kind, wanted = self.type_of(expr.value), self.type_of(expr)
+        widening = t.is_numeric(kind) and (
+            wanted == t.DOUBLE or (t.is_integral(kind) and t.is_integral(wanted) and wanted.bit_width >= kind.bit_width)
+        )
+        if kind != wanted and not widening:
+            self.refuse(expr, f"CAST from {t.spark_name(kind)} to {t.spark_name(wanted)}")
+        self.emit_as(expr.value, wanted)
+
+    def call(self, expr: Call) -> None:
+        name, args, kind = expr.name, expr.args, self.type_of(expr)
+        function = _MATH_ALIASES.get(name, name)
+        if name == "if":
+            self.case(Case(None, ((args[0], args[1]),), args[2]))
+        elif name == "nullif":
+            self.case(Case(None, ((Operator("=", args), Literal("null", "NULL")),), args[0]))
+        elif name in ("coalesce", "nvl", "ifnull"):
+            self.coalesce(args, kind)
+        elif name in ("greatest", "least"):
+            self.extreme(name, args, kind)
+        elif name == "abs":
+            self.emit(args[0])
+            self.put(Op.ABSOLUTE_REAL) if t.is_float(kind) else self.put(Op.ABSOLUTE, self.bits(kind))
+        elif name in ("pow", "power", "mod") and len(args) == 2:
+            self.arithmetic(name, args[0], args[1], replace(expr))
+        elif function in MATH_FUNCTIONS and len(args) == 1 and kind == t.DOUBLE:
+            self.emit_as(args[0], t.DOUBLE)
+            self.put(Op.MATH, MATH_FUNCTIONS.index(function))
+        else:
+            self.refuse(expr, f"{name}(...)")
+
+    def coalesce(self, args: Sequence[Expr], kind: pa.DataType) -> None:
+        ends = []
+        for arg in args[:-1]:
+            self.emit_as(arg, kind)
+            ends.append(self.put(Op.JUMP_UNLESS_NULL))
+            self.put(Op.POP, grows=-1)
+        self.emit_as(args[-1], kind)
+        self.land(*ends)
+
+    def extreme(self, name: str, args: Sequence[Expr], kind: pa.DataType) -> None:
+        """GREATEST and LEAST, which skip NULLs."""
+        self.emit_as(args[0], kind)
+        for arg in args[1:]:
+            self.emit_as(arg, kind)
+            self.put(Op.GREATEST if name == "greatest" else Op.LEAST, int(t.is_float(kind)), grows=-1)

@@ -1,0 +1,58 @@
+"""What conditions over the run need while rows are consumed: columns, registers, accumulators, code. No arrays of rows.
+
+Made once per query by `lowering.py`, shipped to workers, tied to the columns of a batch by `run_columns.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ostinato.expressions.run_conditions.opcodes import Keep, Total
+from ostinato.expressions.syntax import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """A column that conditions read: an expression over one row, and how the kernel keeps its values."""
+
+    operand: Expr
+    type: pa.DataType
+    store: str
+    """`whole`, `real`, or `rank`: the place of the value among all of its type, for what can only be compared; or
+    `hash`, a real number in place of a text, the same in every process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A row number kept while rows are consumed. `rows` are the variables that count (None: all)."""
+
+    keep: Keep
+    rows: frozenset[str] | None
+    source: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A running total; `columns` holds for each variable the column to add, or -1 where its rows don't count."""
+
+    total: Total
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgram:
+    """Condition i holds when the conjuncts from `first[i]` to before `first[i + 1]` do; the code of conjunct c is
+    `code[entry[c] : entry[c + 1]]`. Values are numbered on behind the conditions, each with one entry."""
+
+    variables: tuple[str, ...]
+    columns: tuple[ColumnUse, ...]
+    registers: tuple[Register, ...]
+    accumulators: tuple[Accumulator, ...]
+    code: tuple[tuple[int, int, int, int], ...]
+    first: tuple[int, ...]
+    entry: tuple[int, ...]
+    reals: tuple[float, ...]
+    texts: tuple[tuple[str, object], ...]
+    """Constants that are compared by rank: the type's name and the value."""
