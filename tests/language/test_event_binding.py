@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ostinato.expressions.render import render_expression
 from ostinato.expressions.syntax import Column, Operator, string_literal
 from ostinato.language.event_binding import bind_event_query
 from ostinato.language.event_query import parse_event_query
-from ostinato.language.render import render_expression
 from ostinato.query.event_query import BoundEventQuery, Function, GroupColumn, TrendAggregate, WindowEdge
 
 COLUMNS = ("ts", "kind", "x", "y", "id", "Place", "address")

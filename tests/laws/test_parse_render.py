@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.laws.strategies import Names, clauses, conditions, patterns, values
 
 from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.render import render_expression
 from ostinato.language.match_recognize import parse_clause
-from ostinato.language.render import render_clause, render_expression, render_pattern
+from ostinato.language.render import render_clause, render_pattern
 from ostinato.language.row_pattern import parse_row_pattern
 
 NAMES = Names(("A", "B"), (("U", ("A", "B")),), in_measures=True)

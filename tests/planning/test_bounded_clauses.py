@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import QueryError
+from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
-from ostinato.language.render import render_expression
 from ostinato.matching.event_program import BoundKind, Extent
 from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_clauses
 from ostinato.planning.plan import make_plan

@@ -6,8 +6,8 @@ import pytest
 from tests.planning.event_texts import typed
 from tests.planning.sharp_queries import TABLE_2
 
+from ostinato.expressions.render import render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation, rebuild
-from ostinato.language.render import render_expression
 from ostinato.planning.bounded_plan import BoundedPrograms, bounded_programs
 from ostinato.query.event_query import RunCondition
 from ostinato.sharing.merged_plan import MergedPlan, merge

@@ -8,9 +8,9 @@ import pytest
 from tests.planning.event_texts import planned
 
 from ostinato.errors import QueryError
+from ostinato.expressions.render import render_expression
 from ostinato.language.event_binding import bind_event_query
 from ostinato.language.event_query import parse_event_query
-from ostinato.language.render import render_expression
 from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Slot, SlotKind
 from ostinato.planning.event_outputs import AverageOutput, CountOutput, SlotOutput
 from ostinato.planning.event_plan import EventsPlan, Stream, plan_events

@@ -11,8 +11,8 @@ from tests.planning.event_texts import TYPES, planned, typed
 
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
+from ostinato.expressions.render import render_expression
 from ostinato.expressions.values.vectors import from_arrow
-from ostinato.language.render import render_expression
 from ostinato.planning.event_types import engine_numbers, type_events
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
@@ -29,7 +30,6 @@ from ostinato.expressions.syntax import (
     Subscript,
     rebuild,
 )
-from ostinato.language.render import quote, render_expression
 
 Unions = Mapping[str, frozenset[str]]
 

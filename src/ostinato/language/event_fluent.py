@@ -8,9 +8,9 @@ from datetime import timedelta
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import shown
 from ostinato.errors import QueryError
+from ostinato.expressions.render import quote
 from ostinato.language.event_query import parse_event_query
 from ostinato.language.event_render import render_bound, render_word
-from ostinato.language.render import quote
 from ostinato.query.event_query import EventQuery, TimeSpan
 
 Length = timedelta | int | str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Call, ColumnRef, Name
 from ostinato.language.event_pattern import NOT_A_VARIABLE
 from ostinato.language.event_query import default_name
-from ostinato.language.render import quote, render_expression
 from ostinato.query.event_query import (
     Absent,
     AllOf,

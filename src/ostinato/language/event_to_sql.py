@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ostinato.errors import QueryError
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
-from ostinato.language.render import quote, render_expression
 from ostinato.query.event_query import (
     Absent,
     AdjacentCondition,

@@ -8,8 +8,8 @@ from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.render import render_expression
 from ostinato.expressions.syntax import ColumnRef, Expr
-from ostinato.language.render import render_expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from pyspark.sql import types as s
 
 from ostinato.errors import speaking_of
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Case, Column, ColumnRef, Expr, Literal, Operator, rebuild
 from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
-from ostinato.language.render import quote, render_expression
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.plan import Input, MatchPlan, make_plan
 from ostinato.planning.typed import Limits

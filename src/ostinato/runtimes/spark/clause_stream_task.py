@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
-from ostinato.language.render import render_clause, render_expression
+from ostinato.language.render import render_clause
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
 from ostinato.runtimes.spark.clause_tasks import ClauseOutput

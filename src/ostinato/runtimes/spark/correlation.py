@@ -17,10 +17,10 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 
 from ostinato.errors import QueryError, in_statement
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Column, Expr, rebuild
 from ostinato.expressions.types import Settings
 from ostinato.language.correlation import CorrelationText, correlation_of
-from ostinato.language.render import quote, render_expression
 from ostinato.planning.correlation_plan import Clock, clocks_of, plan_correlation
 from ostinato.planning.typed import Limits
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START, Correlation

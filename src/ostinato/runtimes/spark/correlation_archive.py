@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.language.render import quote
+from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.correlation_clock import as_constant, as_number, is_later
 from ostinato.runtimes.spark.correlation_wanted import FROM, ROWS_BEFORE, TO, Wanted, wanted_key

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ostinato.language.render import quote
+from ostinato.expressions.render import quote
 from ostinato.runtimes.spark.correlation import SparkCorrelation
 from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes, Source, read_source
 from ostinato.runtimes.spark.correlation_buckets import AdvanceBuckets

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from ostinato.errors import Span
 from ostinato.expressions.lexer import Kind, tokenize
+from ostinato.expressions.render import quote
 from ostinato.language.correlation import CorrelationText
-from ostinato.language.render import quote
 from ostinato.language.statement import Clause
 from ostinato.query.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.rows.column_names import PREFIX

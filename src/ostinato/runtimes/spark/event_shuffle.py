@@ -20,9 +20,9 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Cast, Expr, Operator
 from ostinato.expressions.types import Settings
-from ostinato.language.render import quote, render_expression
 from ostinato.planning.event_plan import VARIABLE, EventsPlan, plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.query.event_query import BoundEventQuery

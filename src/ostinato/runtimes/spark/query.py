@@ -15,10 +15,10 @@ from pyspark.sql import types as s
 
 from ostinato.calls.options import shown
 from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Case, Cast, Column, Expr, Navigation, span_of
 from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
-from ostinato.language.render import quote, render_expression
 from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 from ostinato.planning.typed import Limits, TypedPlan, check_condition, type_plan
 from ostinato.query.match_recognize import MatchRecognize, Output

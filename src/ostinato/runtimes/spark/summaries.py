@@ -24,8 +24,8 @@ from pyspark.sql import types as s
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
+from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
-from ostinato.language.render import quote
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.runtimes.spark.query import RAISES, session_settings
 from ostinato.runtimes.spark.types import arrow_type, spark_type

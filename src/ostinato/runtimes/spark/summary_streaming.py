@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.language.render import quote
+from ostinato.expressions.render import quote
 from ostinato.runtimes.spark.query import refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.stream_checks import check_machine, watermark_delay_ms, without_watermark
