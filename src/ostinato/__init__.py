@@ -16,9 +16,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
@@ -95,21 +93,6 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    """`ost.events` is the function, though a folder of this package has that name too: importing it changes nothing."""
-
-    @property
-    def events(self) -> Any:
-        return import_module(_HOMES["events"]).events
-
-    @events.setter
-    def events(self, folder: ModuleType) -> None:
-        pass
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -8,8 +8,8 @@ import pyarrow as pa
 from tests.sharing.plan_patterns import RISING, sequence
 
 import ostinato as ost
-from ostinato.explanation.automaton_svg import draw_automata
 from ostinato.explanation.bounded_text import MOST_LINES, declined_part, plan_part, plan_picture
+from ostinato.pictures.automaton_svg import draw_automata
 from ostinato.sharing.merged_plan import merge
 from ostinato.sharing.pattern_program import PatternProgram, PatternStep
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from ostinato.language.match_recognize import parse_clause
+from ostinato.pictures.price_chart import COMPACT, Excerpt, price_chart
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
 from ostinato.report.page import Answer, Setting, report_page
-from ostinato.report.price_chart import COMPACT, Excerpt, price_chart
 from ostinato.report.readme_picture import readme_picture
 from ostinato.report.sample_events import make_payments, make_trades
 from ostinato.report.sql_words import marked_sql

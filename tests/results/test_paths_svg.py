@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from ostinato.results.paths_svg import MOST_NODES, ShownPath, draw_paths, page
+from ostinato.pictures.paths_svg import MOST_NODES, ShownPath, draw_paths, page
 
 PATHS = [
     ShownPath("a / ^a", ["s", "m <1>", "e1"], ["a", "^a"]),

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.pictures.summary_svg import draw_summary
 from ostinato.report.summary_picture import summary_picture
-from ostinato.results.summary_svg import draw_summary
 
 SVG = "{http://www.w3.org/2000/svg}"
 

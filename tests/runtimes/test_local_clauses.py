@@ -12,12 +12,12 @@ import ostinato.planning.bounded_clauses as planning
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.matching.event_matches import MatchLimits
+from ostinato.rows.workload_layout import Role
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.local_clauses import ClauseTables, LocalClauses
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.bounded_clauses import StreamMatcher
 from ostinato.runtimes.task.worker import Worker
-from ostinato.runtimes.task.workload_layout import Role
 
 CALLS = pa.table(
     {

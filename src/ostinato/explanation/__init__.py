@@ -21,7 +21,6 @@ from typing import Any
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.explanation.asked import Asked, read_question
-from ostinato.explanation.automaton_svg import Picture, draw_automata
 from ostinato.explanation.clauses_text import clause_sections, underlined
 from ostinato.explanation.correlation_text import AsksCorrelation, correlations_text
 from ostinato.explanation.events_svg import event_picture
@@ -31,6 +30,7 @@ from ostinato.explanation.readable import readable
 from ostinato.explanation.summary_text import AsksSummary, summary_automaton, summary_text
 from ostinato.explanation.text import clause_text
 from ostinato.explanation.understood import Understood, understand
+from ostinato.pictures.automaton_svg import Picture, draw_automata
 
 _PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
 """Some notebooks give <pre> a proportional font and wrap its lines; the text is drawn in columns."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
-from ostinato.explanation.automaton_svg import Picture
+from ostinato.pictures.automaton_svg import Picture
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
 
 MOST_LINES = 24

@@ -6,10 +6,10 @@ from typing import Any
 
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.automaton.trend_automaton import START, TrendAutomaton
-from ostinato.explanation.automaton_svg import Picture, draw_automata
 from ostinato.explanation.bounded_text import plan_picture
 from ostinato.explanation.events_text import AsksWorkload, plan_asked, shared_of
 from ostinato.explanation.readable import readable
+from ostinato.pictures.automaton_svg import Picture, draw_automata
 
 
 def event_picture(asked: Any, table: Any = None) -> str:

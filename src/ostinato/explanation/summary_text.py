@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
-from ostinato.explanation.automaton_svg import Picture, draw_automata
+from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.query.event_query import Selection
 from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.techniques.stream_summary.automaton import NO_STATE, START, Automaton, compile_expression

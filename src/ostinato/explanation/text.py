@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
-from ostinato.explanation.automaton_layout import state_names
 from ostinato.explanation.conditions_text import conditions_part
 from ostinato.explanation.execution_text import execution_part
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.explanation.understood import Understood
 from ostinato.expressions.syntax import Column, Expr, walk
 from ostinato.language.render import render_clause, render_pattern, render_variable
+from ostinato.pictures.automaton_layout import state_names
 from ostinato.planning.plan import MatchPlan, slot_name
 from ostinato.query.match_recognize import MatchRecognize
 

@@ -21,8 +21,8 @@ from ostinato.matching.spans import Spans
 from ostinato.matching.symbols import ALWAYS, symbols_of
 from ostinato.matching.tables import Automaton, automaton_tables
 from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
-from ostinato.results.matches import Matches, ranges
 from ostinato.rows.batches import Mask
+from ostinato.rows.matches import Matches, ranges
 
 _MODES = {
     MatchMode.PREFERRED: s.PREFERRED,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.matching.event_program import NO_WINDOW, BoundKind, Events, Extent
-from ostinato.results.matches import ranges
+from ostinato.rows.matches import ranges
 
 Longs = NDArray[np.int64]
 

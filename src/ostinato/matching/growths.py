@@ -25,8 +25,8 @@ from ostinato.matching.reachability import NO_STATES, Reachable, reachable_state
 from ostinato.matching.spans import whole_keys
 from ostinato.matching.symbols import symbols_of
 from ostinato.matching.tables import Automaton, pack_bits
-from ostinato.results.matches import Matches, ranges
 from ostinato.rows.batches import Mask
+from ostinato.rows.matches import Matches, ranges
 
 Ints = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.report.price_chart import Excerpt
+from ostinato.pictures.price_chart import Excerpt
 from ostinato.report.stories import Story
 
 Match = Mapping[str, Any]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.pictures.payment_chart import payment_chart
+from ostinato.pictures.price_chart import COMPACT, WIDE, overview_chart, price_chart
 from ostinato.report.excerpts import Match, Series, clearest, excerpt_of, series_by_key
-from ostinato.report.payment_chart import payment_chart
-from ostinato.report.price_chart import COMPACT, WIDE, overview_chart, price_chart
 from ostinato.report.sql_words import marked_sql
 from ostinato.report.stories import Story
 
@@ -46,7 +46,8 @@ def report_page(answers: Sequence[Answer], tables: Mapping[str, pa.Table], setti
     sizes = " and ".join(f"{table.num_rows:,} {name}" for name, table in tables.items())
     sections = "".join(_section(answer, tables[answer.story.table]) for answer in answers)
     style = "".join(
-        files("ostinato.report").joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "chart.css")
+        files(package).joinpath(name).read_text(encoding="utf-8")
+        for package, name in (("ostinato.report", "page.css"), ("ostinato.pictures", "chart.css"))
     )
     steps = escape("\n".join(setting.next_steps))
     return f"""<!doctype html>

@@ -8,11 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from ostinato.language.match_recognize import parse_clause
+from ostinato.pictures.price_chart import Size, price_chart
+from ostinato.pictures.svg import element, text
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
-from ostinato.report.price_chart import Size, price_chart
 from ostinato.report.sample_events import make_trades
 from ostinato.report.stories import HEAD_AND_SHOULDERS, Story
-from ostinato.results.svg import element, text
 from ostinato.runtimes.local import match_table
 
 _SIZE = Size(880, 300, 4, 6)
@@ -33,7 +33,7 @@ def readme_picture(seed: int = 7) -> str:
     width, height = _SIZE.width + 2 * _MARGIN, _SIZE.height + _HEADLINE + 2 * _MARGIN
     chart = price_chart(excerpt, story, _SIZE, title=title, class_=None)
     placed = chart.replace("<svg ", f'<svg x="{_MARGIN:g}" y="{_MARGIN + _HEADLINE:g}" width="880" height="300" ', 1)
-    style = files("ostinato.report").joinpath("chart.css").read_text(encoding="utf-8")
+    style = files("ostinato.pictures").joinpath("chart.css").read_text(encoding="utf-8")
     sheet = element("rect", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=10, class_="sheet")
     headline = text(
         f"{excerpt.key}, {best['began'].day} {best['began']:%B %Y}", _MARGIN + 6, _MARGIN + 16, class_="title"

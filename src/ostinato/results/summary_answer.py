@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.results.summary_svg import SummaryPicture, count_words, draw_summary
+from ostinato.pictures.summary_svg import SummaryPicture, count_words, draw_summary
 from ostinato.results.trend_numbers import NumberForm, exact_column
 
 _TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'

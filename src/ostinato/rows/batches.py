@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, OstinatoError, carried
-from ostinato.events.ordering import Ordered
 from ostinato.rows.column_names import ERROR
+from ostinato.rows.ordering import Ordered
 
 Mask = NDArray[np.bool_]
 

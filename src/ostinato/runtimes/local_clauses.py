@@ -19,11 +19,11 @@ from ostinato.planning.typed import Limits
 from ostinato.planning.typed_clauses import type_clauses
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
+from ostinato.rows.workload_layout import OutputColumn, Role
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.local import LocalPlan
 from ostinato.runtimes.local_query import LocalQuery
 from ostinato.runtimes.task.bounded_clauses import ClausesTask, ClausesWorker
-from ostinato.runtimes.task.workload_layout import OutputColumn, Role
 from ostinato.techniques.bounded_latency.report import Report
 
 

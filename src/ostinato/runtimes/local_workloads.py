@@ -11,8 +11,8 @@ import pyarrow as pa
 from ostinato.expressions import types as t
 from ostinato.matching.event_matches import MatchLimits
 from ostinato.rows.arrow_tables import as_table
+from ostinato.rows.workload_layout import OutputColumn, common_table, make_layout
 from ostinato.runtimes.local_events import LocalEvents
-from ostinato.runtimes.task.workload_layout import OutputColumn, common_table, make_layout
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:

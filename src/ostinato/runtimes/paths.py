@@ -32,8 +32,8 @@ from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
+from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
 from ostinato.query.path_query import PathQuery
-from ostinato.results.paths_svg import ShownPath, draw_paths, page
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 from ostinato.runtimes.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
 from ostinato.sharing.bounds import Duration

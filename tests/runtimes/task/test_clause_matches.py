@@ -18,7 +18,7 @@ from ostinato.planning.bounded_clauses import plan_clauses
 from ostinato.planning.plan import make_plan
 from ostinato.planning.row_graph import NOTHING, Place
 from ostinato.planning.typed import Limits
-from ostinato.results.matches import Matches
+from ostinato.rows.matches import Matches
 from ostinato.runtimes.local import LocalPlan
 from ostinato.runtimes.task.clause_matches import ClauseMatches, FoundRows
 from ostinato.runtimes.task.worker import Worker

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.results.matches import Matches
+from ostinato.rows.matches import Matches
 from ostinato.techniques.parallel_runs.chains import NOTHING, Chain, joined, numbered, one_for_each_last_row
 
 LABELS = "ABC"

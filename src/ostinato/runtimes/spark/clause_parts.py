@@ -27,6 +27,8 @@ from ostinato.planning.plan import Input, MatchPlan, make_plan
 from ostinato.planning.typed import Limits
 from ostinato.query.match_recognize import Output
 from ostinato.rows.column_names import ERROR, MATCHED
+from ostinato.rows.workload_layout import QUERY as QUERY_NAME
+from ostinato.rows.workload_layout import Role
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.bounded_report import REPORT_NAME, REPORT_TYPE
 from ostinato.runtimes.local_query import LocalQuery
@@ -34,8 +36,6 @@ from ostinato.runtimes.spark.event_shuffle import stored_name
 from ostinato.runtimes.spark.event_tasks import QUERY, REPORT
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.types import spark_type
-from ostinato.runtimes.task.workload_layout import QUERY as QUERY_NAME
-from ostinato.runtimes.task.workload_layout import Role
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.bounded_clauses import ClausesTask

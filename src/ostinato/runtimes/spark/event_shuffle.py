@@ -27,6 +27,7 @@ from ostinato.planning.event_plan import VARIABLE, EventsPlan, plan_events
 from ostinato.planning.event_types import TypedEventsPlan, type_events
 from ostinato.query.event_query import BoundEventQuery
 from ostinato.rows.column_names import ERROR, PREFIX
+from ostinato.rows.workload_layout import Layout, OutputColumn, Role
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.bounded_report import REPORT_TYPE
 from ostinato.runtimes.spark.event_keys import ShuffleKey
@@ -37,7 +38,6 @@ from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 from ostinato.runtimes.spark.types import arrow_type, spark_type
 from ostinato.runtimes.spark.workers import Checked
 from ostinato.runtimes.task.trend_columns import trend_columns
-from ostinato.runtimes.task.workload_layout import Layout, OutputColumn, Role
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.bounded import SharedPlans

@@ -22,6 +22,8 @@ from pyspark.sql import types as s
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
 from ostinato.rows.column_names import ERROR
+from ostinato.rows.workload_layout import IN_STRUCTS, OutputColumn, Role, make_layout
+from ostinato.rows.workload_layout import QUERY as QUERY_NAME
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.bounded_report import REPORT_NAME, REPORT_TYPE
 from ostinato.runtimes.spark.event_keys import ShuffleKey, shuffle_key, stream_key
@@ -30,8 +32,6 @@ from ostinato.runtimes.spark.event_streaming import stream_rows
 from ostinato.runtimes.spark.event_tasks import QUERY, REPORT, EventsTask
 from ostinato.runtimes.spark.query import RAISES, session_settings
 from ostinato.runtimes.spark.types import spark_type
-from ostinato.runtimes.task.workload_layout import IN_STRUCTS, OutputColumn, Role, make_layout
-from ostinato.runtimes.task.workload_layout import QUERY as QUERY_NAME
 
 
 def events_dataframe(query: EventRequest, df: DataFrame) -> DataFrame:

@@ -12,8 +12,8 @@ from ostinato.expressions.syntax import Aggregate
 from ostinato.expressions.values.decimals import as_double, divided_half_up
 from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.expressions.values.vectors import Vector, to_arrow
-from ostinato.results import aggregates as agg
-from ostinato.results.matches import Frames, Matches
+from ostinato.rows import match_aggregates as agg
+from ostinato.rows.matches import Frames, Matches
 
 
 def aggregate_array(

@@ -19,7 +19,7 @@ from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_matches import EventMatches
 from ostinato.matching.event_program import Events
 from ostinato.matching.event_scopes import Ranges
-from ostinato.results.matches import ranges
+from ostinato.rows.matches import ranges
 from ostinato.runtimes.task.trend_matches import Scene
 from ostinato.techniques.bounded_latency.materialise import PatternMatches
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import Ordered, order_rows
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Column, Expr, Navigation
@@ -26,6 +25,7 @@ from ostinato.planning.row_graph import Place
 from ostinato.planning.typed import TypedPlan
 from ostinato.planning.typed_clauses import TypedStream
 from ostinato.rows.batches import Batch, Mask
+from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.neighbours import NeighbourConditions
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ostinato.planning.bounded_clauses import ClauseProgram
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.row_graph import NOTHING, Turn
-from ostinato.results.matches import Matches, ranges
+from ostinato.rows.matches import Matches, ranges
 
 Ints = NDArray[np.int64]
 _NO_LABELS, _NO_FLAGS = np.empty(0, np.int32), np.empty(0, np.bool_)

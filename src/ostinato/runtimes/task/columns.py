@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import Ordered
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal, Navigation
 from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.planning.typed import TypedPlan
+from ostinato.rows.ordering import Ordered
 from ostinato.rows.times import microseconds_of
 
 Scalar = TypeVar("Scalar", bound=np.generic)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.matching.growths import ProbeMode
-from ostinato.results.matches import ranges
+from ostinato.rows.matches import ranges
 from ostinato.runtimes.task.correlation_intake import Intake, Pool
 from ostinato.runtimes.task.correlation_results import KEY
 from ostinato.runtimes.task.correlation_state import OFFSET, Marks, Remembered

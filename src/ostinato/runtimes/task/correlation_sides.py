@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import Ordered, order_rows
 from ostinato.expressions.values.value_order import OrderKey
 from ostinato.matching.engine import Task
 from ostinato.matching.growths import (
@@ -24,6 +23,7 @@ from ostinato.matching.growths import (
     quiet_before,
 )
 from ostinato.rows.batches import Batch, OutputRows, row_masks
+from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.rows.times import microseconds_of
 from ostinato.runtimes.task.correlation_task import SideTask
 from ostinato.runtimes.task.worker import Window, Worker

@@ -14,8 +14,8 @@ from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Na
 from ostinato.planning.bounded_clauses import ClauseProgram
 from ostinato.planning.plan import MatchPlan, slot_name
 from ostinato.planning.row_graph import NOTHING
-from ostinato.results.navigation import NO_ROW
 from ostinato.rows.batches import OutputRows
+from ostinato.rows.match_navigation import NO_ROW
 from ostinato.runtimes.task.clause_matches import FoundRows
 from ostinato.runtimes.task.columns import SortedColumns
 

@@ -20,7 +20,7 @@ from ostinato.expressions.types import Settings
 from ostinato.kernels.stopping import check_stopped
 from ostinato.planning.plan import slot_name
 from ostinato.planning.typed import GeneralConditions
-from ostinato.results.matches import Frames, Matches
+from ostinato.rows.matches import Frames, Matches
 from ostinato.runtimes.task.slots import SlotReader
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import order_rows
 from ostinato.expressions.values.value_order import OrderKey, group_numbers, sortable
+from ostinato.rows.ordering import order_rows
 from ostinato.rows.times import microseconds_of
 
 Rows = NDArray[np.int64]

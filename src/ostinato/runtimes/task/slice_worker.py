@@ -14,8 +14,8 @@ from ostinato.errors import MatchError
 from ostinato.matching.spans import Spans
 from ostinato.planning.slicing import slicing_of
 from ostinato.planning.typed import TypedPlan
-from ostinato.results.matches import chosen
 from ostinato.rows.batches import OutputRows, batch_of
+from ostinato.rows.matches import chosen
 from ostinato.runtimes.task.worker import Window, Worker
 from ostinato.techniques.parallel_runs.handover import (
     NOWHERE,

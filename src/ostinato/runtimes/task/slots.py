@@ -12,8 +12,8 @@ from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier, RowSet
 from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.planning.typed import TypedPlan
-from ostinato.results.matches import Frames, Matches
-from ostinato.results.navigation import labels_at, target_rows
+from ostinato.rows.match_navigation import labels_at, target_rows
+from ostinato.rows.matches import Frames, Matches
 from ostinato.runtimes.task.aggregates import aggregate_array
 from ostinato.runtimes.task.columns import SortedColumns
 

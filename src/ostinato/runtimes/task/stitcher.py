@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import Ordered
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.matching.spans import Spans
 from ostinato.planning.slicing import slicing_of
 from ostinato.planning.typed import TypedPlan
 from ostinato.rows.batches import OutputRows, batch_of, one_array
+from ostinato.rows.ordering import Ordered
 from ostinato.runtimes.task.slice_worker import Edge
 from ostinato.runtimes.task.worker import Worker
 from ostinato.techniques.parallel_runs.seams import Piece, Region, regions

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.events.ordering import Ordered
 from ostinato.kernels.constants import NO_TIME
 from ostinato.language.render import render_clause
 from ostinato.planning.plan import slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.match_recognize import Output
-from ostinato.results.matches import ranges
 from ostinato.rows.batches import Batch, OutputRows, row_masks
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED
+from ostinato.rows.matches import ranges
+from ostinato.rows.ordering import Ordered
 from ostinato.runtimes.task.stream_batches import as_batch, joined
 from ostinato.runtimes.task.stream_intake import Gate, Intake
 from ostinato.runtimes.task.stream_layout import Layout, key_numbers, lay_out

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.results.matches import ranges
+from ostinato.rows.matches import ranges
 from ostinato.runtimes.task.stream_state import Keys, Rows
 
 Mask = NDArray[np.bool_]

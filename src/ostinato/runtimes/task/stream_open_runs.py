@@ -7,10 +7,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.automaton.nfa import Nfa
-from ostinato.events.ordering import Ordered
 from ostinato.matching.symbols import Symbols
 from ostinato.matching.tables import BITS
-from ostinato.results.matches import ranges
+from ostinato.rows.matches import ranges
+from ostinato.rows.ordering import Ordered
 from ostinato.runtimes.task.stream import StreamWorker
 from ostinato.runtimes.task.stream_state import BucketState, Opened, Rows, open_state
 from ostinato.stored_state import reading

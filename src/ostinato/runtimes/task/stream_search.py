@@ -15,8 +15,8 @@ from ostinato.matching.tables import BITS
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.slicing import margins_of
 from ostinato.query.match_recognize import MatchMode, Output
-from ostinato.results.matches import ranges
 from ostinato.rows.batches import OutputRows
+from ostinato.rows.matches import ranges
 from ostinato.runtimes.task.stream_state import Keys, Rows
 from ostinato.runtimes.task.worker import Window, Worker
 

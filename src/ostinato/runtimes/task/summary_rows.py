@@ -22,11 +22,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.events.ordering import order_rows
 from ostinato.expressions import types as t
 from ostinato.expressions.values.value_order import OrderKey, group_numbers
 from ostinato.expressions.values.vectors import from_arrow
 from ostinato.planning.event_types import MAX_EXACT_PRECISION, engine_numbers
+from ostinato.rows.ordering import order_rows
 from ostinato.rows.times import microseconds_of
 from ostinato.techniques.stream_summary.summary import SummaryEvents
 

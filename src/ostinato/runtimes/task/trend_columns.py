@@ -11,7 +11,7 @@ from ostinato.matching.event_program import BoundKind
 from ostinato.planning.event_plan import VARIABLE, QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan, window_type
 from ostinato.query.event_query import GroupColumn, WindowEdge
-from ostinato.runtimes.task.workload_layout import OutputColumn, Role
+from ostinato.rows.workload_layout import OutputColumn, Role
 
 _EDGES = {WindowEdge.START: Role.WINDOW_START, WindowEdge.END: Role.WINDOW_END}
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import speaking_of
-from ostinato.events.ordering import tie_columns
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 from ostinato.matching.event_conditions import MatchConditions, lower_run_conditions
@@ -21,9 +20,10 @@ from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan
 from ostinato.query.event_query import BoundEventQuery
 from ostinato.rows.batches import Batch
+from ostinato.rows.ordering import tie_columns
+from ostinato.rows.workload_layout import OutputColumn, Role
 from ostinato.runtimes.task.sequences import Sequences
 from ostinato.runtimes.task.trend_results import window_edges
-from ostinato.runtimes.task.workload_layout import OutputColumn, Role
 
 Rows = NDArray[np.int64]
 

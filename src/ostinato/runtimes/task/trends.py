@@ -22,6 +22,7 @@ from ostinato.planning.event_plan import QueryPlan
 from ostinato.planning.event_types import TypedEventsPlan, engine_numbers
 from ostinato.query.event_query import Selection
 from ostinato.rows.batches import Batch, Mask
+from ostinato.rows.workload_layout import OutputColumn
 from ostinato.runtimes.task.pair_tests import tie_pair_tests
 from ostinato.runtimes.task.sequences import Keys, Sequences, find_sequences
 from ostinato.runtimes.task.shared_matching import SharedMatching
@@ -29,7 +30,6 @@ from ostinato.runtimes.task.trend_columns import match_output
 from ostinato.runtimes.task.trend_engines import ProgramAt, Sharing, engine_runs
 from ostinato.runtimes.task.trend_matches import Scene, match_columns, run_conditions, shown_matches, tie_breakers
 from ostinato.runtimes.task.trend_results import OutputContext, conjunction, nothing_found, of_groups, output_columns
-from ostinato.runtimes.task.workload_layout import OutputColumn
 
 if TYPE_CHECKING:
     from ostinato.techniques.bounded_latency.report import Report

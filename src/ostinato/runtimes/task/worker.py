@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.events.ordering import Ordered, order_rows
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.run_conditions.run_columns import tie_to_columns
 from ostinato.expressions.syntax import Expr, Navigation
@@ -27,9 +26,10 @@ from ostinato.matching.symbols import Symbols, symbols_of
 from ostinato.planning.plan import NONE, slot_name
 from ostinato.planning.typed import TypedPlan
 from ostinato.query.match_recognize import Output
-from ostinato.results.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
 from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.rows.column_names import MATCHED
+from ostinato.rows.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
+from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.runtimes.task.general import GeneralConditionCheck
 from ostinato.runtimes.task.neighbours import NeighbourConditions

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.matching.event_program import NO_WINDOW, BoundKind, Extent
-from ostinato.results.matches import ranges
+from ostinato.rows.matches import ranges
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.techniques.bounded_latency.plan_events import Positions
 from ostinato.techniques.bounded_latency.store import LENGTH, NODE, ROW, older, older_than_new

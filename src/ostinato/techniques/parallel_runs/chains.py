@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.matching.engine import Searched
-from ostinato.results.matches import Matches, ranges
+from ostinato.rows.matches import Matches, ranges
 
 
 class Chain(NamedTuple):

@@ -20,7 +20,7 @@ from ostinato.kernels.stopping import call_threads, check_stopped
 from ostinato.matching.engine import Searched, Task, check_longest
 from ostinato.planning.slicing import Margins
 from ostinato.query.match_recognize import MatchMode, Skip, SkipKind
-from ostinato.results.matches import Matches
+from ostinato.rows.matches import Matches
 from ostinato.techniques.parallel_runs.chains import NOTHING, Chain, chain_of, joined, numbered, one_for_each_last_row
 from ostinato.techniques.parallel_runs.shared_part import SharedPart
 from ostinato.techniques.parallel_runs.slices import REPEATED_FRACTION, Slice, View, view_of

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import kernel
-from ostinato.results.matches import Frames, Matches
-from ostinato.results.navigation import NO_ROW
+from ostinato.rows.match_navigation import NO_ROW
+from ostinato.rows.matches import Frames, Matches
 
 
 class Members(NamedTuple):

@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ostinato.results.svg import Scale, area_path, element, line_path, round_ticks, text
+from ostinato.pictures.svg import Scale, area_path, element, line_path, round_ticks, text
 
 if TYPE_CHECKING:
     from ostinato.report.stories import Story

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
-from ostinato.explanation.automaton_layout import START_AT_FIRST_ROW, Edge, Layout, Way, lay_out, state_names
+from ostinato.pictures.automaton_layout import START_AT_FIRST_ROW, Edge, Layout, Way, lay_out, state_names
 
 _HEIGHT = 38.0
 _GAP = 68.0

@@ -6,8 +6,8 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from ostinato.report.price_chart import Excerpt, Size
-from ostinato.results.svg import Scale, element, text
+from ostinato.pictures.price_chart import Excerpt, Size
+from ostinato.pictures.svg import Scale, element, text
 
 if TYPE_CHECKING:
     from ostinato.report.stories import Story

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import kernel
-from ostinato.results.matches import Frames, Matches
+from ostinato.rows.matches import Frames, Matches
 
 NO_ROW = -1
 

@@ -1,1 +1,0 @@
-"""What arrives: rows of many keys, brought into order."""

@@ -1,0 +1,1 @@
+"""Everything that is drawn: SVG elements, charts, time lines, automata, graphs."""
