@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import ostinato as ost
 from benchmarks.experiment import Scale
 from benchmarks.trends.recorded import FOLDER_VARIABLE
-from ostinato.techniques.path_queries.proposing import Example
+from ostinato.path_queries.questions.proposing import Example
 
 HOPS = (1, 2, 3)
 MOST_QUESTIONS = {Scale.SMALL: 300, Scale.FULL: 14_872}

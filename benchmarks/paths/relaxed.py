@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import ostinato as ost
-from ostinato.language.path_query import render_path
-from ostinato.query.path_query import EdgesInOrder, OneEdge, PathExpression, PathQuery
+from ostinato.path_queries.language.path_parser import render_path
+from ostinato.path_queries.language.path_query import EdgesInOrder, OneEdge, PathExpression, PathQuery
 
 WORTH = 0.01
 """The weight of a path with a relation left open, beside that of the path itself."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import ostinato as ost
 from benchmarks.paths.questions import Question
-from ostinato.runtimes.graph_questions import Reply
+from ostinato.api.graph_questions import Reply
 
 CLOCK = ost.VirtualClock(ns_per_event=0, ns_per_visit=10, ns_per_check=0)
 """Charges for edges and partial paths: bounds are kept alike on every machine."""

@@ -9,7 +9,7 @@ from benchmarks.paths.questions import Question, QuestionSet, load
 from benchmarks.paths.relaxed import RelaxedProposer
 from benchmarks.paths.replies import ask_all, questions_over
 from benchmarks.records import Baseline, Record
-from ostinato.query.path_query import PathQuery
+from ostinato.path_queries.language.path_query import PathQuery
 
 FIGURE = "figure 1"
 PROPOSALS = (1, 3)

@@ -22,17 +22,18 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
 
 if TYPE_CHECKING:
+    from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
+    from ostinato.api.paths import Graph, PathsResult, graph, paths
     from ostinato.explanation import Explanation, explain
     from ostinato.kernels.clock import VirtualClock
     from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
-    from ostinato.language.path_query import path_query
+    from ostinato.path_queries.language.path_parser import path_query
+    from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
+    from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
     from ostinato.runtimes.correlations import CorrelationQuery, CorrelationResult, correlate
     from ostinato.runtimes.event_queries import EventsQuery, events
-    from ostinato.runtimes.graph_questions import GraphQuestions, LearntProposer
-    from ostinato.runtimes.path_endpoint import ChatEndpoint
-    from ostinato.runtimes.paths import Graph, PathsResult, graph, paths
     from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
     from ostinato.runtimes.spark.stream_finish import finish
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from ostinato.runtimes.spark.summary_ask import ask, ask_all
     from ostinato.runtimes.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.runtimes.workloads import Workload, WorkloadResult
-    from ostinato.techniques.path_queries.embeddings import EmbeddingSimilarity
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ _HOMES = {
     "explain": "ostinato.explanation",
     "PatternQuery": "ostinato.language.fluent",
     "pattern": "ostinato.language.fluent",
-    "path_query": "ostinato.language.path_query",
+    "path_query": "ostinato.path_queries.language.path_parser",
     "absent": "ostinato.language.event_fluent",
     "any_of": "ostinato.language.event_fluent",
     "both": "ostinato.language.event_fluent",
@@ -66,14 +66,14 @@ _HOMES = {
     "events": "ostinato.runtimes.event_queries",
     "match": "ostinato.api.match",
     "match_recognize": "ostinato.runtimes.spark.clause",
-    "Graph": "ostinato.runtimes.paths",
-    "PathsResult": "ostinato.runtimes.paths",
-    "ChatEndpoint": "ostinato.runtimes.path_endpoint",
-    "GraphQuestions": "ostinato.runtimes.graph_questions",
-    "EmbeddingSimilarity": "ostinato.techniques.path_queries.embeddings",
-    "LearntProposer": "ostinato.runtimes.graph_questions",
-    "graph": "ostinato.runtimes.paths",
-    "paths": "ostinato.runtimes.paths",
+    "Graph": "ostinato.api.paths",
+    "PathsResult": "ostinato.api.paths",
+    "ChatEndpoint": "ostinato.path_queries.questions.chat_endpoint",
+    "GraphQuestions": "ostinato.api.graph_questions",
+    "EmbeddingSimilarity": "ostinato.path_queries.questions.embeddings",
+    "LearntProposer": "ostinato.api.graph_questions",
+    "graph": "ostinato.api.paths",
+    "paths": "ostinato.api.paths",
     "sql": "ostinato.runtimes.spark.statement",
     "finish": "ostinato.runtimes.spark.stream_finish",
     "state": "ostinato.runtimes.spark.stream_state",

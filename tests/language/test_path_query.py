@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.language.path_query import path_query, render_path
-from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, RepeatedPath
+from ostinato.path_queries.language.path_parser import path_query, render_path
+from ostinato.path_queries.language.path_query import EdgesInOrder, EitherPath, OneEdge, RepeatedPath
 
 A, B = OneEdge("a"), OneEdge("b")
 

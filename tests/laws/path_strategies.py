@@ -7,8 +7,15 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, PathQuery, RepeatedPath
-from ostinato.techniques.path_queries.graph import Graph, make_graph
+from ostinato.path_queries.graph import Graph, make_graph
+from ostinato.path_queries.language.path_query import (
+    EdgesInOrder,
+    EitherPath,
+    OneEdge,
+    PathExpression,
+    PathQuery,
+    RepeatedPath,
+)
 
 NODES = "mnopq"
 RELATIONS = "abc"

@@ -10,13 +10,13 @@ from tests.laws.path_strategies import NODES, expressions, graph_of, node_types,
 
 from ostinato.errors import MatchError
 from ostinato.kernels.clock import VirtualClock
-from ostinato.language.path_query import path_query, render_path
-from ostinato.query.path_query import PathExpression
+from ostinato.path_queries.budget import Budget
+from ostinato.path_queries.graph import Graph
+from ostinato.path_queries.language.path_parser import path_query, render_path
+from ostinato.path_queries.language.path_query import PathExpression
+from ostinato.path_queries.path_search import BYTES_OF_PATH, FoundPaths, PathWalk, WalkTerms
+from ostinato.path_queries.path_selection import AtRandom, BySelectivity, BySimilarity, Chooser
 from ostinato.reference.paths import Hop, Walk, all_paths
-from ostinato.techniques.path_queries.budget import Budget
-from ostinato.techniques.path_queries.graph import Graph
-from ostinato.techniques.path_queries.search import BYTES_OF_PATH, FoundPaths, PathWalk, WalkTerms
-from ostinato.techniques.path_queries.selection import AtRandom, BySelectivity, BySimilarity, Chooser
 
 MAX_HOPS = 3
 Facts = list[tuple[str, str, str]]

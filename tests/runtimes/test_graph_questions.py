@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.techniques.path_queries.proposing import masked
+from ostinato.path_queries.questions.proposing import masked
 
 FILMS = ost.graph(
     pa.table({"head": ["Alila", "Kedma"], "relation": ["written_by", "written_by"], "tail": ["Amos Gitai"] * 2})

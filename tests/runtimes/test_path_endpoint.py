@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.runtimes import path_endpoint
+from ostinato.path_queries.questions import chat_endpoint as path_endpoint
 
 
 class _Model(BaseHTTPRequestHandler):

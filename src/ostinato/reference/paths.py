@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, RepeatedPath
+from ostinato.path_queries.language.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, RepeatedPath
 
 
 class Hop(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ostinato.automaton.path_automaton import Symbols
-from ostinato.techniques.path_queries.graph import Graph, make_graph, mean_degrees
+from ostinato.path_queries.graph import Graph, make_graph, mean_degrees
+from ostinato.path_queries.path_automaton import Symbols
 
 CHANCE = random.Random(4)
 FACTS = sorted({(CHANCE.choice("mnopq"), CHANCE.choice("abcd"), CHANCE.choice("mnopq")) for _ in range(40)})

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ostinato.errors import EnvironmentFault
-from ostinato.language.path_query import path_query
-from ostinato.techniques.path_queries.embeddings import EmbeddingSimilarity
-from ostinato.techniques.path_queries.graph import make_graph
-from ostinato.techniques.path_queries.similarity import TokenOverlap
+from ostinato.path_queries.graph import make_graph
+from ostinato.path_queries.language.path_parser import path_query
+from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
+from ostinato.path_queries.similarity import TokenOverlap
 
 RELATIONS = ["written_by"] * 3 + ["directed_by"] * 3 + ["has_genre"]
 GRAPH = make_graph(

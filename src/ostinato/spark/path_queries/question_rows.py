@@ -17,7 +17,7 @@ from ostinato.runtimes.spark.types import spark_type
 from ostinato.runtimes.spark.workers import Checked
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.graph_questions import GraphQuestions
+    from ostinato.api.graph_questions import GraphQuestions
 
 
 def answered_dataframe(

@@ -14,7 +14,15 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
-from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, PathQuery, RepeatedPath, edges
+from ostinato.path_queries.language.path_query import (
+    EdgesInOrder,
+    EitherPath,
+    OneEdge,
+    PathExpression,
+    PathQuery,
+    RepeatedPath,
+    edges,
+)
 
 MAX_NESTING = 50
 MAX_TIMES = 1_000

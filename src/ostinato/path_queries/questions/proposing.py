@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError
-from ostinato.language.path_query import path_query
-from ostinato.query.path_query import PathQuery
+from ostinato.path_queries.language.path_parser import path_query
+from ostinato.path_queries.language.path_query import PathQuery
 
 TOPIC = "<topic>"
 DEFAULT_PROPOSALS = 3

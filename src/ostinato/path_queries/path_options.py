@@ -9,13 +9,13 @@ from typing import Any
 from ostinato.calls.options import known_names, one_of, shown, true_or_false, whole_number
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import Clock, RealClock
-from ostinato.language.path_query import path_query
-from ostinato.query.path_query import PathQuery
+from ostinato.path_queries.budget import UNLIMITED, Budget
+from ostinato.path_queries.language.path_parser import path_query
+from ostinato.path_queries.language.path_query import PathQuery
+from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
+from ostinato.path_queries.path_selection import AtRandom, BySelectivity, BySimilarity, Chooser
+from ostinato.path_queries.similarity import Similarity
 from ostinato.sharing.bounds import read_bounds
-from ostinato.techniques.path_queries.budget import UNLIMITED, Budget
-from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
-from ostinato.techniques.path_queries.selection import AtRandom, BySelectivity, BySimilarity, Chooser
-from ostinato.techniques.path_queries.similarity import Similarity
 
 SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
     "sharp": BySimilarity,

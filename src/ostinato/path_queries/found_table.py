@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.kernels.stopping import check_stopped
-from ostinato.techniques.path_queries.search import FoundPaths, PathWalk
-from ostinato.techniques.path_queries.walking import NO_PARENT
+from ostinato.path_queries.path_search import FoundPaths, PathWalk
+from ostinato.path_queries.walking import NO_PARENT
 
 if TYPE_CHECKING:
     pass

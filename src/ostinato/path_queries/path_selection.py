@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.stopping import check_stopped
-from ostinato.techniques.path_queries.graph import mean_degrees
-from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
-from ostinato.techniques.path_queries.walking import NO_PARENT, Store, weigh_edges
+from ostinato.path_queries.graph import mean_degrees
+from ostinato.path_queries.similarity import Similarity, TokenOverlap
+from ostinato.path_queries.walking import NO_PARENT, Store, weigh_edges
 
 if TYPE_CHECKING:
-    from ostinato.techniques.path_queries.search import PathWalk
+    from ostinato.path_queries.path_search import PathWalk
 
 WORK_OF_EDGE = 2.0
 """Looking at an edge and making a partial path of it."""

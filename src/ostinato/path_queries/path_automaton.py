@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError
-from ostinato.query.path_query import EdgesInOrder, EitherPath, OneEdge, PathExpression, PathQuery, RepeatedPath, edges
+from ostinato.path_queries.language.path_query import (
+    EdgesInOrder,
+    EitherPath,
+    OneEdge,
+    PathExpression,
+    PathQuery,
+    RepeatedPath,
+    edges,
+)
 
 START = 0
 NOWHERE = -1

@@ -33,21 +33,21 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.api.paths import PathsResult, walk_paths
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
-from ostinato.query.path_query import PathExpression, PathQuery
+from ostinato.path_queries.found_table import SCHEMA
+from ostinato.path_queries.graph import Graph
+from ostinato.path_queries.language.path_query import PathExpression, PathQuery
+from ostinato.path_queries.path_options import PathOptions, node_name, path_options, read_proposals
+from ostinato.path_queries.path_search import PathWalk
+from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
+from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
-from ostinato.runtimes.path_options import PathOptions, node_name, path_options, read_proposals
-from ostinato.runtimes.paths import PathsResult, walk_paths
 from ostinato.sharing.bounds import Duration
-from ostinato.techniques.path_queries.answering import Answerer, BestPathAnswers
-from ostinato.techniques.path_queries.found_table import SCHEMA
-from ostinato.techniques.path_queries.graph import Graph
-from ostinato.techniques.path_queries.proposing import LearntProposer, Proposer
-from ostinato.techniques.path_queries.search import PathWalk
 
 _MOST_WALKS = 1024
 """Walks that are kept for questions whose proposals were there before."""
@@ -152,7 +152,7 @@ class GraphQuestions:
         """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
         if is_spark_dataframe(questions):
             refuse_deadline(deadline)
-            from ostinato.runtimes.spark.graph_questions import answered_dataframe
+            from ostinato.spark.path_queries.question_rows import answered_dataframe
 
             check_questions(questions.columns, question, topic)
             return answered_dataframe(self, questions, question, topic, REPLIES)

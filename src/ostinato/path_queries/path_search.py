@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.automaton.path_automaton import START, build_path_automaton, symbols_of
 from ostinato.errors import MatchError
 from ostinato.kernels.stopping import check_stopped
-from ostinato.query.path_query import PathQuery
-from ostinato.techniques.path_queries.budget import NO_BUDGET, UNLIMITED, Budget, Meter
-from ostinato.techniques.path_queries.graph import Graph
-from ostinato.techniques.path_queries.selection import LARGEST_HORIZON, Chooser, Costs, Frontier, Kept
-from ostinato.techniques.path_queries.tables import after_an_edge, in_words, make_tables
-from ostinato.techniques.path_queries.walking import NO_PARENT, Progress, Store, Terms, extend
+from ostinato.path_queries.budget import NO_BUDGET, UNLIMITED, Budget, Meter
+from ostinato.path_queries.graph import Graph
+from ostinato.path_queries.language.path_query import PathQuery
+from ostinato.path_queries.path_automaton import START, build_path_automaton, symbols_of
+from ostinato.path_queries.path_selection import LARGEST_HORIZON, Chooser, Costs, Frontier, Kept
+from ostinato.path_queries.path_tables import after_an_edge, in_words, make_tables
+from ostinato.path_queries.walking import NO_PARENT, Progress, Store, Terms, extend
 
 BYTES_OF_PATH = 20
 """Of a partial path in the store, beside its mask."""

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ostinato.automaton.path_automaton import Symbols
 from ostinato.errors import MatchError, QueryError
+from ostinato.path_queries.path_automaton import Symbols
 
 LARGEST_NODES = (1 << 31) - 1
 COLUMNS = ("head", "relation", "tail")

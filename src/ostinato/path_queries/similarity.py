@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ostinato.query.path_query import PathQuery, edges
-from ostinato.techniques.path_queries.graph import Graph
+from ostinato.path_queries.graph import Graph
+from ostinato.path_queries.language.path_query import PathQuery, edges
 
 Similarity = Callable[[Sequence[str], PathQuery], float]
 """(relations of a partial path, in order, `^` before those walked backwards; the query) -> from 0 to 1."""

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import EnvironmentFault
-from ostinato.query.path_query import PathQuery
-from ostinato.techniques.path_queries.similarity import named_relations, tokens
+from ostinato.path_queries.language.path_query import PathQuery
+from ostinato.path_queries.similarity import named_relations, tokens
 
 Embed = Callable[[str], NDArray[np.float32]]
 

@@ -32,16 +32,16 @@ from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
+from ostinato.path_queries.found_table import facts_of, found_table
+from ostinato.path_queries.graph import COLUMNS, Graph, make_graph
+from ostinato.path_queries.language.path_query import PathQuery
+from ostinato.path_queries.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
+from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
+from ostinato.path_queries.path_selection import Contributions
+from ostinato.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
-from ostinato.query.path_query import PathQuery
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
-from ostinato.runtimes.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
 from ostinato.sharing.bounds import Duration
-from ostinato.techniques.path_queries.found_table import facts_of, found_table
-from ostinato.techniques.path_queries.graph import COLUMNS, Graph, make_graph
-from ostinato.techniques.path_queries.search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
-from ostinato.techniques.path_queries.selection import Contributions
-from ostinato.techniques.path_queries.similarity import Similarity, TokenOverlap
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -143,7 +143,7 @@ def _dataframe(
     columns: tuple[str, str, str],
     node_types: Any,
 ) -> DataFrame:
-    from ostinato.runtimes.spark.paths import paths_dataframe
+    from ostinato.spark.path_queries.path_joins import paths_dataframe
 
     if not options.budget.is_none or options.limit is not None or options.max_partial_paths is not None:
         raise QueryError(

@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from ostinato.calls.options import a_text, shown, whole_number
 from ostinato.errors import EnvironmentFault, QueryError
-from ostinato.language.path_query import path_query, render_path
-from ostinato.query.path_query import OneEdge, PathQuery, edges
-from ostinato.runtimes.http_call import NoReply, call
-from ostinato.techniques.path_queries.found_table import facts_of
+from ostinato.path_queries.found_table import facts_of
+from ostinato.path_queries.language.path_parser import path_query, render_path
+from ostinato.path_queries.language.path_query import OneEdge, PathQuery, edges
+from ostinato.path_queries.questions.http_call import NoReply, call
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MOST_TIMEOUT_SECONDS = 1_000_000

@@ -14,9 +14,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.automaton.path_automaton import NOWHERE, START, PathAutomaton, Symbols, build_path_automaton, symbols_of
 from ostinato.errors import QueryError
-from ostinato.query.path_query import PathQuery
+from ostinato.path_queries.language.path_query import PathQuery
+from ostinato.path_queries.path_automaton import (
+    NOWHERE,
+    START,
+    PathAutomaton,
+    Symbols,
+    build_path_automaton,
+    symbols_of,
+)
 
 _MOST_TESTS = 10
 _MOST_ROUNDS = 100

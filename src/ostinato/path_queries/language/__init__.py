@@ -1,0 +1,1 @@
+"""Text of a path query -> PathQuery, and back."""

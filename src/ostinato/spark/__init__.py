@@ -1,0 +1,1 @@
+"""Spark, classic and Connect. The only folder that imports pyspark, and only its public API."""

@@ -1,0 +1,1 @@
+"""Path queries and questions on DataFrames."""
