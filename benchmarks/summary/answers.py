@@ -8,9 +8,9 @@ from benchmarks.experiment import Scale, WrongAnswer, expect
 from benchmarks.records import Record
 from benchmarks.summary.feeding import Counter, counts_at, states_at
 from benchmarks.summary.streams import NASDAQ, NASDAQ_QUERIES, SYNTHETIC, UNIFORM, Kind, Letters, summary_of
-from ostinato.query.summary_query import Strategy, SummaryQuery
 from ostinato.reference import summaries as oracle
-from ostinato.techniques.stream_summary.summary import Summary
+from ostinato.summaries.engine.summary import Summary
+from ostinato.summaries.language.summary_query import Strategy, SummaryQuery
 
 CHOSEN = (Strategy.CAPPED, Strategy.PUBLISHED, Strategy.PRESENT, Strategy.FIFO)
 """Strategies that the oracle knows."""

@@ -14,7 +14,7 @@ from benchmarks.summary.clock import core_seconds
 from benchmarks.summary.recorded import bike_trips, minute_bars
 from benchmarks.summary.relative_recall import BLIND, Case, measured
 from benchmarks.summary.streams import CITI_BIKE, CITI_BIKE_QUERIES, NASDAQ, NASDAQ_QUERIES, Kind, Letters, summary_of
-from ostinato.query.summary_query import Strategy
+from ostinato.summaries.language.summary_query import Strategy
 
 SETTINGS = ((100, 100), (100, 500), (500, 100), (500, 500))
 ROWS = {Scale.SMALL: 10_000, Scale.FULL: 100_000}

@@ -4,11 +4,11 @@ goes, again and again. What that leaves is what a choice on line can be measured
 from __future__ import annotations
 
 from ostinato.kernels.kernel_cache import borrowing_kernel
-from ostinato.techniques.stream_summary.benefit import lowest_benefit
-from ostinato.techniques.stream_summary.counting_kernels import count_matches, remove
-from ostinato.techniques.stream_summary.kernel_tables import COUNT, FIRST_OLD_CELL, LAST_OLD_CELL, NOW
-from ostinato.techniques.stream_summary.state import SummaryState
-from ostinato.techniques.stream_summary.summary import Summary
+from ostinato.summaries.engine.counting_kernels import count_matches, remove
+from ostinato.summaries.engine.event_benefit import lowest_benefit
+from ostinato.summaries.engine.kernel_tables import COUNT, FIRST_OLD_CELL, LAST_OLD_CELL, NOW
+from ostinato.summaries.engine.summary import Summary
+from ostinato.summaries.engine.summary_state import SummaryState
 
 
 def _cut_down(rules, columns, scratch, choice, size):  # type: ignore[no-untyped-def]

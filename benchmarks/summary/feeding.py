@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from benchmarks.summary.streams import Letters
 from ostinato.kernels.kernel_cache import kernel
-from ostinato.techniques.stream_summary.kernel_tables import Rules, rules_of
-from ostinato.techniques.stream_summary.program import count_program, sum_program
-from ostinato.techniques.stream_summary.state import SummaryState
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.counter_moves import count_program, sum_program
+from ostinato.summaries.engine.kernel_tables import Rules, rules_of
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary_state import SummaryState
 
 Floats = NDArray[np.float64]
 

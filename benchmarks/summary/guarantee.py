@@ -14,7 +14,7 @@ from benchmarks.records import Goal, Record, Sense
 from benchmarks.summary.feeding import counts_at, moments_of, orders
 from benchmarks.summary.relative_recall import BLIND, HALF
 from benchmarks.summary.streams import EVEN_ZIPF, NORMAL, UNIFORM, Kind, summary_of
-from ostinato.query.summary_query import Strategy
+from ostinato.summaries.language.summary_query import Strategy
 
 CHOSEN = ("a(b*c)*d(e|f)g*", "a(b|g)*a", "(e|b|f)+ceaf", "a*g(a|b)*g*a")
 AT_RANDOM = (

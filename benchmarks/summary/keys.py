@@ -11,9 +11,9 @@ from benchmarks.experiment import Scale, expect
 from benchmarks.records import Record
 from benchmarks.summary.clock import core_seconds
 from benchmarks.summary.streams import EXPRESSION, UNIFORM
-from ostinato.query.summary_query import SummaryQuery
-from ostinato.techniques.stream_summary.pool import SummaryPool
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.pool import SummaryPool
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import SummaryQuery
 
 KEYS = (1, 1_000, 100_000)
 SIZE, WINDOW_EVENTS = 10, 40

@@ -17,8 +17,8 @@ from benchmarks.records import Goal, Record, Sense
 from benchmarks.summary.cutting import cut_down
 from benchmarks.summary.feeding import Counter, Floats, counts_at, detected_matches, moments_of, states_at
 from benchmarks.summary.streams import NORMAL, UNIFORM, ZIPF, Kind, Letters, summary_of
-from ostinato.query.summary_query import Strategy
-from ostinato.techniques.stream_summary.summary import Summary
+from ostinato.summaries.engine.summary import Summary
+from ostinato.summaries.language.summary_query import Strategy
 
 ROWS = 2_000
 SIZES, WINDOWS = (100, 250, 500), (100, 250, 500)

@@ -16,7 +16,7 @@ from benchmarks.experiment import Scale
 from benchmarks.records import Goal, Record, Sense
 from benchmarks.summary.feeding import Floats, counts_at, mean_ratio_orders, moments_of, orders
 from benchmarks.summary.streams import EXPRESSION, SYNTHETIC, UNIFORM, ZIPF, Kind, Letters, summary_of, uniform
-from ostinato.query.summary_query import Strategy
+from ostinato.summaries.language.summary_query import Strategy
 
 HALF = float(np.log10(0.5))
 NEVER_WORSE = Goal(Sense.AT_LEAST, HALF)

@@ -19,9 +19,9 @@ from benchmarks.records import Baseline, Goal, Record, Sense
 from benchmarks.summary.clock import core_seconds
 from benchmarks.summary.feeding import part_of
 from benchmarks.summary.streams import SYNTHETIC, UNIFORM, ZIPF, Kind, summary_of
-from ostinato.query.summary_query import Strategy
-from ostinato.techniques.stream_summary.state import SummaryState
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary_state import SummaryState
+from ostinato.summaries.language.summary_query import Strategy
 
 PAPERS = {(100, 100): 12_200.0, (500, 100): 2_800.0, (100, 500): 2_100.0, (500, 500): 44.0}
 """(n, window) -> the authors' events/s, from the issue."""

@@ -17,8 +17,8 @@ from benchmarks.records import Baseline, Record
 from benchmarks.summary.clock import core_seconds
 from benchmarks.trends.matches import blocks, letters_in_order
 from ostinato.matching.event_matches import MatchLimits, find_event_matches
-from ostinato.query.summary_query import Strategy, SummaryQuery
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import Strategy, SummaryQuery
 
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 LARGEST_ENUMERATED = {Scale.SMALL: 32, Scale.FULL: 64}

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 EXPRESSION = "a(b*c)*d(e|f)g*"
 """The paper's, for all synthetic streams."""

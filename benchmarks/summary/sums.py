@@ -15,8 +15,8 @@ from benchmarks.experiment import Scale
 from benchmarks.records import Record
 from benchmarks.summary.feeding import Counter, Floats, moments_of, part_of, states_at
 from benchmarks.summary.streams import SYNTHETIC, Kind, Letters, summary_of
-from ostinato.query.summary_query import Strategy, SummaryAggregate
-from ostinato.techniques.stream_summary.summary import Summary
+from ostinato.summaries.engine.summary import Summary
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate
 
 ROWS, MOMENTS = 2_000, 10
 SETTINGS = ((100, 100), (500, 100), (500, 250))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsResult, graph, paths
+    from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.explanation import Explanation, explain
     from ostinato.kernels.clock import VirtualClock
     from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
@@ -39,9 +40,8 @@ if TYPE_CHECKING:
     from ostinato.runtimes.spark.stream_finish import finish
     from ostinato.runtimes.spark.stream_metrics import stream_metrics
     from ostinato.runtimes.spark.stream_state import state
-    from ostinato.runtimes.spark.summary_ask import ask, ask_all
-    from ostinato.runtimes.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.runtimes.workloads import Workload, WorkloadResult
+    from ostinato.spark.summaries.summary_ask import ask, ask_all
 
 __version__ = "0.1.0"
 
@@ -78,11 +78,11 @@ _HOMES = {
     "finish": "ostinato.runtimes.spark.stream_finish",
     "state": "ostinato.runtimes.spark.stream_state",
     "stream_metrics": "ostinato.runtimes.spark.stream_metrics",
-    "StreamSummary": "ostinato.runtimes.summaries",
-    "SummaryAnswer": "ostinato.runtimes.summaries",
-    "summary": "ostinato.runtimes.summaries",
-    "ask": "ostinato.runtimes.spark.summary_ask",
-    "ask_all": "ostinato.runtimes.spark.summary_ask",
+    "StreamSummary": "ostinato.api.summaries",
+    "SummaryAnswer": "ostinato.api.summaries",
+    "summary": "ostinato.api.summaries",
+    "ask": "ostinato.spark.summaries.summary_ask",
+    "ask_all": "ostinato.spark.summaries.summary_ask",
 }
 """Where the public names live. They are loaded when first used: the core needs no pyspark, errors no numba."""
 

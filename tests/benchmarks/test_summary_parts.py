@@ -38,7 +38,7 @@ from benchmarks.summary.relative_recall import Case, measured, moments_below_hal
 from benchmarks.summary.streams import CITI_BIKE, NASDAQ, NORMAL, SYNTHETIC, UNIFORM, ZIPF, Kind, Letters, summary_of
 from benchmarks.summary.streams import uniform as uniform_letters
 
-from ostinato.query.summary_query import Strategy, SummaryAggregate
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate
 
 
 def letters(text: str, values: list[int] | None = None) -> Letters:

@@ -8,7 +8,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.explanation.summary_text import _STRATEGIES
-from ostinato.query.summary_query import Strategy
+from ostinato.summaries.language.summary_query import Strategy
 
 
 def explained(expression: str = "E (H|K)* E", **options: Any) -> ost.Explanation:

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
 from ostinato.reference.summaries import SummaryEvent
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 LETTERS = "ABCD"
 PROBABILITIES = (("A", 0.5), ("B", 0.25), ("C", 0.125), ("D", 0.125))

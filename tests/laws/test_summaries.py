@@ -13,22 +13,15 @@ from tests.examples import examples
 from tests.laws.summary_strategies import columns, expressions, queries, selections, streams, windows
 
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
 from ostinato.reference import summaries as oracle
-from ostinato.techniques.stream_summary.automaton import NO_STATE, START, Automaton, compile_expression
-from ostinato.techniques.stream_summary.bridges import Kept, contributions
-from ostinato.techniques.stream_summary.kernel_tables import (
-    COUNT,
-    FIRST,
-    FIRST_OLD_CELL,
-    LAST_OLD_CELL,
-    NOW,
-    STALE,
-)
-from ostinato.techniques.stream_summary.program import CountProgram, count_program, sum_program
-from ostinato.techniques.stream_summary.state import SummaryState
-from ostinato.techniques.stream_summary.state_counters import StateCounters
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.bridges import Kept, contributions
+from ostinato.summaries.engine.counter_moves import CountProgram, count_program, sum_program
+from ostinato.summaries.engine.kernel_tables import COUNT, FIRST, FIRST_OLD_CELL, LAST_OLD_CELL, NOW, STALE
+from ostinato.summaries.engine.state_counters import StateCounters
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary_state import SummaryState
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
+from ostinato.summaries.language.type_automaton import NO_STATE, START, Automaton, compile_expression
 
 BENEFIT = (Strategy.CAPPED, Strategy.PUBLISHED, Strategy.PRESENT)
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
 from ostinato.reference.summaries import (
     SummaryEvent,
     aggregate,
@@ -17,6 +16,7 @@ from ostinato.reference.summaries import (
     language,
     matches,
 )
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 
 def events(letters: str, times: list[int] | None = None, values: list[int] | None = None) -> list[SummaryEvent]:

@@ -19,13 +19,13 @@ import ostinato as ost
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.planning.typed import Limits
-from ostinato.query.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.local_correlations import LocalCorrelation
 from ostinato.runtimes.task.correlation import CorrelationOptions, Correlator
 from ostinato.runtimes.task.stream_state import BucketState
-from ostinato.runtimes.task.summary_stream import SummaryStreamWorker
 from ostinato.stored_state import Section, seal
+from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
+from ostinato.summaries.stream.summary_stream import SummaryStreamWorker
 from ostinato.testing import StreamTester
 
 SECOND = 1_000_000

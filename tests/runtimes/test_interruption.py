@@ -21,7 +21,7 @@ from ostinato.calls.interruptible import THREAD_NAME
 from ostinato.kernels.stopping import Stopped, stop_flag
 from ostinato.matching.search import STEPS_PER_LOOK
 from ostinato.runtimes.task.general import GeneralConditionCheck
-from ostinato.techniques.stream_summary.pool import SummaryPool
+from ostinato.summaries.engine.pool import SummaryPool
 
 _PATIENCE_SECONDS = 60.0
 """Longer than any busy machine needs, shorter than the work."""

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from ostinato.errors import MatchError
 from ostinato.kernels.constants import NO_TIME
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.runtimes.task import summary_pages
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
-from ostinato.runtimes.task.summary_pages import page_of, pages_for, parents, possible_pages
-from ostinato.runtimes.task.summary_rows import SummaryColumns, SummaryInput
-from ostinato.runtimes.task.summary_stream import Asked, SummaryStep, SummaryStreamWorker
-from ostinato.techniques.stream_summary.summary import Answer, Summary, SummaryEvents
+from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
+from ostinato.summaries.stream import summary_pages
+from ostinato.summaries.stream.summary_pages import page_of, pages_for, parents, possible_pages
+from ostinato.summaries.stream.summary_stream import Asked, SummaryStep, SummaryStreamWorker
+from ostinato.summaries.task.summary_rows import SummaryColumns, SummaryInput
 
 QUERY = SummaryQuery("A (B|C)* A", 6, 4, half_life_events=5)
 SHIPPED = pa.schema(

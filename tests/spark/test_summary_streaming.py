@@ -16,8 +16,8 @@ from tests.spark.test_streaming_restart import Start, batches, in_a_process, wai
 
 import ostinato as ost
 from ostinato.errors import QueryError
-from ostinato.runtimes.spark import summary_ask
 from ostinato.runtimes.spark.stream_checkpoint import Checkpoint
+from ostinato.spark.summaries import summary_ask
 
 __all__ = ["in_a_process"]  # a fixture
 

@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.techniques.stream_summary.automaton import NO_STATE, START, Automaton, compile_expression
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
+from ostinato.summaries.language.type_automaton import NO_STATE, START, Automaton, compile_expression
 
 _STRATEGIES = {
     Strategy.CAPPED: "the lowest benefit: matches so far, and those to come within the window as far as there is room",
@@ -117,8 +117,8 @@ def _automaton(asked: AsksSummary) -> Automaton:
 
 def _full_size(query: SummaryQuery) -> int:
     """The bytes of a summary with no place left. Loads kernels."""
-    from ostinato.techniques.stream_summary.kernel_tables import COUNT
-    from ostinato.techniques.stream_summary.summary import Summary
+    from ostinato.summaries.engine.kernel_tables import COUNT
+    from ostinato.summaries.engine.summary import Summary
 
     state = Summary(query).new_state()
     state.columns.marks[COUNT] = query.size

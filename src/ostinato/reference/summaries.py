@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ostinato.errors import QueryError
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 TIE = Fraction(1, 1 << 40)
 """Benefits that differ by a smaller part of their size are equal: no engine has to agree on the last digits."""

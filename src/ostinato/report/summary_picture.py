@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ostinato.runtimes.summaries import summary
+from ostinato.api.summaries import summary
 
 _KINDS = {"search": 0.16, "browse": 0.14, "cart": 0.12, "pay": 0.08, "leave": 0.50}
 _START_US = 1_700_000_000_000_000

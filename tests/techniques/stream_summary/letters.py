@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostinato.query.event_query import Selection
-from ostinato.techniques.stream_summary.automaton import Automaton, compile_expression
-from ostinato.techniques.stream_summary.program import count_program, sum_program
-from ostinato.techniques.stream_summary.state import SummaryState
-from ostinato.techniques.stream_summary.state_counters import StateCounters
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.counter_moves import count_program, sum_program
+from ostinato.summaries.engine.state_counters import StateCounters
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.summary_state import SummaryState
+from ostinato.summaries.language.type_automaton import Automaton, compile_expression
 
 
 def events(summary: Summary, letters: str, times: Sequence[int] | None = None, values: object = None) -> SummaryEvents:

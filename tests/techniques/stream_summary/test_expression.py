@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError, Span
-from ostinato.techniques.stream_summary.automaton import compile_expression
-from ostinato.techniques.stream_summary.expression import MAX_TYPES, Letter, parse
+from ostinato.summaries.language.type_automaton import compile_expression
+from ostinato.summaries.language.type_expression import MAX_TYPES, Letter, parse
 
 
 def dump(expression: str, *declared: str) -> list[str]:

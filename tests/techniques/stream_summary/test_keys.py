@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.laws.summary_strategies import columns, expressions, queries, streams, windows
 
 from ostinato.errors import MatchError
-from ostinato.query.summary_query import Strategy, SummaryQuery
 from ostinato.reference import summaries as oracle
-from ostinato.techniques.stream_summary.automaton import compile_expression, with_one_of
-from ostinato.techniques.stream_summary.keyed import KeyedSummary
-from ostinato.techniques.stream_summary.pool import SummaryPool
-from ostinato.techniques.stream_summary.summary import Summary, SummaryEvents
+from ostinato.summaries.engine.keyed import KeyedSummary
+from ostinato.summaries.engine.pool import SummaryPool
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import Strategy, SummaryQuery
+from ostinato.summaries.language.type_automaton import compile_expression, with_one_of
 
 
 @pytest.mark.kernel

@@ -14,14 +14,14 @@ from tests.laws.summary_strategies import columns, queries, streams
 
 from ostinato.errors import MatchError
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
 from ostinato.reference import summaries as oracle
-from ostinato.techniques.stream_summary import answers as answers_module
-from ostinato.techniques.stream_summary.answers import Answering, Answers, kept_by
-from ostinato.techniques.stream_summary.keyed import KeyedSummary
-from ostinato.techniques.stream_summary.many_answers import AnsweringPool
-from ostinato.techniques.stream_summary.quick_counts import count_each
-from ostinato.techniques.stream_summary.summary import Answer, KeptEvent, Summary, SummaryEvents
+from ostinato.summaries.engine import answers as answers_module
+from ostinato.summaries.engine.answers import Answering, Answers, kept_by
+from ostinato.summaries.engine.keyed import KeyedSummary
+from ostinato.summaries.engine.many_answers import AnsweringPool
+from ostinato.summaries.engine.quick_counts import count_each
+from ostinato.summaries.engine.summary import Answer, KeptEvent, Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 KEYS = st.lists(st.integers(0, 3), min_size=14)
 

@@ -7,11 +7,11 @@ import pytest
 from tests.techniques.stream_summary.letters import after, counters, numbers
 
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import Strategy, SummaryAggregate, SummaryQuery
-from ostinato.techniques.stream_summary.automaton import compile_expression
-from ostinato.techniques.stream_summary.benefit import growth
-from ostinato.techniques.stream_summary.program import count_program
-from ostinato.techniques.stream_summary.summary import Summary
+from ostinato.summaries.engine.counter_moves import count_program
+from ostinato.summaries.engine.event_benefit import growth
+from ostinato.summaries.engine.summary import Summary
+from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
+from ostinato.summaries.language.type_automaton import compile_expression
 
 
 def value(expression: str, letters: str, window: int = 100, aggregate: str = "COUNT", values: object = None) -> object:

@@ -11,9 +11,15 @@ from tests.techniques.stream_summary.letters import after, events, numbers
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.query.event_query import Selection
-from ostinato.query.summary_query import LARGEST_TIME_US, Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.techniques.stream_summary.kernel_tables import SEEN
-from ostinato.techniques.stream_summary.summary import KeptEvent, Summary, SummaryEvents
+from ostinato.summaries.engine.kernel_tables import SEEN
+from ostinato.summaries.engine.summary import KeptEvent, Summary, SummaryEvents
+from ostinato.summaries.language.summary_query import (
+    LARGEST_TIME_US,
+    Strategy,
+    SummaryAggregate,
+    SummaryQuery,
+    UnknownTypes,
+)
 
 QUERY = SummaryQuery("AB*C", 10, 5)
 

@@ -18,7 +18,7 @@ from ostinato.runtimes.spark.stream_buckets import HEADER
 from ostinato.runtimes.spark.stream_definition import Definition, read_definition
 from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.runtimes.spark.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
-from ostinato.runtimes.spark.summary_processor import NUMBER, PAGE, PAGES
+from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, PAGES
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from ostinato.stored_state import reading
 from ostinato.streams.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.spark.summary_stream_task import SummaryStreamDefinition
+    from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition
 
 SUMMARY = "summary"
 """Tells the definition of a summary from those of other operators."""
@@ -105,7 +105,7 @@ def _read_definition(values: dict[str, Any]) -> Definition:
     if kind == CLAUSES:
         return read_clause_definition(values)
     if kind == SUMMARY:
-        from ostinato.runtimes.spark.summary_stream_task import read_summary_definition  # loads kernels
+        from ostinato.spark.summaries.summary_stream_task import read_summary_definition  # loads kernels
 
         return read_summary_definition(values)
     return StreamDefinition(

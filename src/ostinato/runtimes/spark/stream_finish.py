@@ -50,7 +50,7 @@ def finish(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator:
     if isinstance(definition, ClauseStreamDefinition):
         return finished_clauses(definition, opened.buckets())
     if not isinstance(definition, StreamDefinition):
-        from ostinato.runtimes.spark.summary_finish import finished_summary  # loads kernels
+        from ostinato.spark.summaries.summary_finish import finished_summary  # loads kernels
 
         return finished_summary(definition, opened)
     query = definition.query(spark)

@@ -1,0 +1,1 @@
+"""Queries over tables in this process: expressions are evaluated here, no JVM."""

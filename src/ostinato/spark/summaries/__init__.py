@@ -1,0 +1,1 @@
+"""Stream summaries on DataFrames."""

@@ -1,0 +1,197 @@
+"""Stream summaries over batch DataFrames: project what is needed, bring keys together, keep and ask in Python.
+
+    select -> repartition by key -> mapInArrow -> where (raises) -> select
+
+All of it is lazy, one job, and made of public operations only, so it is the same on Spark Connect. Where some types
+belong to every key, or where there are no keys, one task has all rows. Streams are in `summary_streaming.py`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.calls.foreign_errors import ours_or_raise
+from ostinato.errors import QueryError
+from ostinato.expressions import types as t
+from ostinato.expressions.render import quote
+from ostinato.expressions.values.zones import to_utc
+from ostinato.rows.column_names import ERROR, PREFIX
+from ostinato.runtimes.spark.query import RAISES, session_settings
+from ostinato.runtimes.spark.types import arrow_type, spark_type
+from ostinato.runtimes.spark.workers import Checked
+from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
+from ostinato.summaries.task.summary_batches import Moments
+from ostinato.summaries.task.summary_rows import SummaryInput, column_named, summary_input
+
+if TYPE_CHECKING:
+    from ostinato.api.summaries import StreamSummary
+
+Batches = Iterator[pa.RecordBatch]
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFrame:
+    """The answers of a batch at its end, at times, or at rows where a boolean column is true; nothing runs yet."""
+    settings = session_settings(df)
+    source = spark_input(summary, df, settings)
+    layout = AnswerLayout(source, summary.query, summary.form)
+    moments = _moments(at, df, source, settings)
+    shipped = (*source.needed, *(() if moments.column is None else (moments.column,)))
+    names = tuple(dict.fromkeys(shipped))
+    fields = answer_fields(layout, df)
+    task = SummaryTask(layout, moments, names, stored_columns(layout).append(pa.field(ERROR, pa.string())))
+    schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
+    answers = _together(df, summary, source, names).mapInArrow(Checked(task), schema)
+    return named_answers(answers.where(RAISES), fields)
+
+
+def spark_input(summary: StreamSummary, df: DataFrame, settings: t.Settings) -> SummaryInput:
+    """The columns of a DataFrame that the summary reads, with the types in which they reach Python."""
+    kinds = {field.name: field.dataType for field in df.schema.fields}
+    return summary_input(
+        summary.columns, df.columns, lambda name: arrow_type(kinds[name], settings.timezone, name), settings
+    )
+
+
+def answer_fields(layout: AnswerLayout, df: DataFrame) -> list[s.StructField]:
+    """The columns of an answer; keys and times have the types that they have in the DataFrame."""
+    own = {field.name: field.dataType for field in df.schema.fields}
+    named = layout.source.columns
+    time = own[named.time]
+    event = {field.name: spark_type(field.type) for field in layout.kept_type} | {"time": time}
+    if named.value is not None:
+        event["value"] = own[named.value]
+    kinds: dict[str, s.DataType] = {name: own[name] for name in named.keys}
+    kinds[ASKED_AT] = time
+    kinds[KEPT] = s.ArrayType(s.StructType([s.StructField(name, kind) for name, kind in event.items()]))
+    return [s.StructField(part.name, kinds.get(part.name) or spark_type(part.type)) for part in layout.schema]
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def travels(place: int) -> str:
+    """Columns travel under names of our own: mapInArrow can't take names with dots."""
+    return f"{PREFIX}c{place}"
+
+
+def _stored(place: int) -> str:
+    return f"{PREFIX}o{place}"
+
+
+def stored_columns(layout: AnswerLayout) -> pa.Schema:
+    """Answers as they leave a task: under names of our own, too."""
+    return pa.schema([part.with_name(_stored(place)) for place, part in enumerate(layout.schema)])
+
+
+def stored_schema(fields: Sequence[s.StructField], *more: s.StructField) -> s.StructType:
+    """The same as Spark has it."""
+    return s.StructType([*(s.StructField(_stored(at), part.dataType) for at, part in enumerate(fields)), *more])
+
+
+def named_answers(answers: DataFrame, fields: Sequence[s.StructField]) -> DataFrame:
+    """Answers under the names that users know."""
+    return answers.select(*(F.col(_stored(at)).alias(part.name) for at, part in enumerate(fields)))
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _together(df: DataFrame, summary: StreamSummary, source: SummaryInput, names: Sequence[str]) -> DataFrame:
+    """What travels, with the rows of a key in one task."""
+    rows = df.selectExpr(*(f"{quote(name)} AS {travels(i)}" for i, name in enumerate(names)))
+    keys = source.columns.keys
+    if keys and summary.query.keyed_types is None:
+        kinds = {field.name: field.dataType for field in df.schema.fields}
+        return rows.repartition(*(hashed_key(travels(names.index(name)), kinds[name]) for name in keys))
+    # A row without a time takes part in nothing, but lets a task run: no rows at all have an answer, too.
+    nothing = (F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
+    return rows.unionAll(df.sparkSession.range(1).select(*nothing)).repartition(1)
+
+
+def hashed_key(column: str, kind: s.DataType) -> SparkColumn:
+    """What to hash of a key."""
+    if isinstance(kind, s.FloatType | s.DoubleType):
+        return F.expr(f"{column} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
+    return F.col(column)
+
+
+# --- moments ----------------------------------------------------------------------------------------------------------
+
+
+def _moments(at: Any, df: DataFrame, source: SummaryInput, settings: t.Settings) -> Moments:
+    if at is None:
+        return Moments()
+    if isinstance(at, str):
+        name = column_named(at, df.columns, settings.case_sensitive)
+        if not isinstance(df.schema[name].dataType, s.BooleanType):
+            message = f"at='{at}' names the column of evaluation times: a BOOLEAN that is true at their rows"
+            raise QueryError("INVALID_OPTION", message, hint="or at=[...], a list of times")
+        return Moments(column=name)
+    try:
+        times = [_microseconds(moment, source.time_type, settings.timezone) for moment in at]
+    except (TypeError, ValueError) as error:
+        message = f"at= lists times of type {t.spark_name(source.time_type)}: {error}"
+        raise QueryError("INVALID_OPTION", message, hint="as the column of order_by has them, or as text") from None
+    return Moments(times_us=tuple(times))
+
+
+def _microseconds(moment: Any, kind: pa.DataType, timezone: str) -> int:
+    """An evaluation time as workers see it; what a wall clock shows is that of the session's zone, as in Spark."""
+    if not t.is_datetime(kind):
+        return operator.index(moment)
+    read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    if not isinstance(read, date):
+        raise TypeError(f"{moment!r} is none")
+    if not isinstance(read, datetime):
+        read = datetime(read.year, read.month, read.day)
+    if read.tzinfo is not None:
+        if not t.is_timestamp(kind):
+            raise ValueError(f"{moment!r} has a time zone")
+        return (read - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
+    on_clock = np.array([(read - datetime(1970, 1, 1)) // _MICROSECOND])
+    return int((to_utc(on_clock, timezone) if t.is_timestamp(kind) else on_clock)[0])
+
+
+# --- task -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTask:
+    """Whole keys in, answers out; sent to the executors once."""
+
+    layout: AnswerLayout
+    moments: Moments
+    shipped: tuple[str, ...]
+    """The names of the columns that arrive, in their order."""
+    output: pa.Schema
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
+        from ostinato.summaries.task.summary_batches import SummaryBatch
+
+        try:
+            waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
+            if not waiting:
+                return
+            arrays = batch_of(pa.Table.from_batches(waiting), ()).arrays
+            names = dict(zip(self.layout.schema.names, self.output.names, strict=False))
+            for found in SummaryBatch(self.layout, self.moments).answers(arrays):
+                columns = {names[name]: array for name, array in found.items()}
+                yield from batches_of(OutputRows(len(found[ASKED_AT]), columns), self.output)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output)
+
+
+__all__ = ["SummaryTask", "answer_fields", "hashed_key", "named_answers", "run_batch", "spark_input", "stored_schema"]

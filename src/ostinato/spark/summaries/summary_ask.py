@@ -1,0 +1,144 @@
+"""A running or stopped stream's checkpoint -> what its summaries answer, as of the last committed micro-batch.
+
+Spark's state reader opens the state of every partition, but hands out only the few pages in which a key may be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.errors import OstinatoError, QueryError
+from ostinato.rows.column_names import ERROR
+from ostinato.runtimes.spark.query import RAISES
+from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.stream_buckets import rows_or_error
+from ostinato.runtimes.spark.stream_checkpoint import Checkpoint, check_folder, check_session, open_checkpoint
+from ostinato.runtimes.spark.stream_packing import BUCKET
+from ostinato.runtimes.spark.streaming import bucket_of
+from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.summaries.batch_summaries import answer_fields, hashed_key, named_answers, stored_schema
+from ostinato.spark.summaries.summary_processor import NUMBER, PAGE
+from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
+from ostinato.spark.summaries.summary_streaming import summary_task
+from ostinato.summaries.summary_answer import SummaryAnswer
+
+ATTEMPTS = 5
+"""One read in 25 fails when a stream cleans up files underneath; each attempt starts from the latest micro-batch."""
+
+Read = TypeVar("Read")
+
+
+@only_our_errors()
+def ask(
+    spark: SparkSession, checkpoint: str | os.PathLike[str], key: Any = None, *, operator: int | None = None
+) -> SummaryAnswer:
+    """The answer of one key, as of the last committed micro-batch; the stream may run or not.
+
+    `key` is a value, a tuple of them, or a dict by column; None where there are no keys. A key that the stream hasn't
+    met has an empty answer. Where a query has several operators of Ostinato's, `operator` says which is meant.
+    """
+    folder = check_folder(spark, checkpoint)
+    return retried(lambda: _ask(spark, folder, key, operator), folder)
+
+
+@only_our_errors()
+def ask_all(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
+    """The answers of all keys, as of the micro-batch that is the last committed one now: the rows that the stream would
+    give for them. Read them before the stream has cleaned up that micro-batch's state."""
+    folder = check_folder(spark, checkpoint)
+    opened, definition = retried(lambda: _opened(spark, folder, operator), folder)
+    check_session(spark, definition.settings)
+    fields = answer_fields(definition.layout(), definition.empty(spark))
+    schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
+    answers = opened.pages().select(PAGE).mapInArrow(Checked(AnswerPages(summary_task(definition))), schema)
+    return named_answers(answers.where(RAISES), fields)
+
+
+def retried(read: Callable[[], Read], checkpoint: str) -> Read:
+    """What Spark reads of a checkpoint that a running stream cleans up."""
+    last: Exception | None = None
+    with without_error_log():
+        for _ in range(ATTEMPTS):
+            try:
+                return read()
+            except OstinatoError:
+                raise
+            except Exception as error:  # classic Spark, Connect and Java each have their own kind
+                last = error
+    raise QueryError(
+        "STATE_UNREADABLE",
+        f"the state of {checkpoint} couldn't be read in {ATTEMPTS} attempts: {str(last).strip().splitlines()[0]}",
+        hint="where the stream cleans up too soon, raise spark.sql.streaming.minBatchesToRetain",
+    ) from last
+
+
+def _opened(spark: SparkSession, checkpoint: str, operator: int | None) -> tuple[Checkpoint, SummaryStreamDefinition]:
+    opened = open_checkpoint(spark, checkpoint, operator)
+    definition = opened.definition()
+    if not isinstance(definition, SummaryStreamDefinition):
+        raise QueryError(
+            "NO_STATE",
+            f"the stream of {checkpoint} keeps no summary",
+            hint="ost.state and ost.finish look into the state of patterns and event queries",
+        )
+    return opened, definition
+
+
+def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -> SummaryAnswer:
+    from ostinato.summaries.stream.summary_pages import possible_pages
+    from ostinato.summaries.task.summary_rows import key_arrays_of
+
+    opened, definition = _opened(spark, checkpoint, operator)
+    source = definition.source()
+    arrays = key_arrays_of(source, key)
+    bucket, key_hash = _place_of(spark, definition, arrays)
+    pages = opened.pages().where((F.col(BUCKET) == bucket) & F.col(NUMBER).isin(possible_pages(key_hash)))
+    worker = summary_task(definition).worker
+    tables = [worker.page(bytes(row[0])) for row in pages.select(PAGE).collect()]
+    answers = worker.answers_of(arrays, tables)
+    values = {name: array[0].as_py() for name, array in zip(source.columns.keys, arrays, strict=True)}
+    return definition.layout().objects(worker.answering, answers, [values])[0]
+
+
+def _place_of(spark: SparkSession, definition: SummaryStreamDefinition, key: list[pa.Array]) -> tuple[int, int]:
+    """The bucket and the hash of a key, by Spark's own functions, as the stream had them."""
+    if not key:
+        return 0, 0
+    types, names = definition.spark_types, definition.columns.keys
+    table = pa.Table.from_arrays(key, names=[f"k{at}" for at in range(len(key))])
+    schema = s.StructType([s.StructField(f"k{at}", types[name]) for at, name in enumerate(names)])
+    hashable = [hashed_key(field.name, field.dataType) for field in schema]
+    row = (
+        spark.createDataFrame(table, schema)
+        .select(bucket_of(hashable, definition.buckets), F.xxhash64(*hashable))
+        .first()
+    )
+    assert row is not None  # one row in, one out
+    return int(row[0]), int(row[1])
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPages:
+    """For mapInArrow: pages in, the answers of their keys out, with a column for an error."""
+
+    task: SummaryStreamTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pages = (bytes(page.as_buffer()) for batch in batches for page in batch.column(0))
+        return rows_or_error(map(self._answered, pages), self.task.output)
+
+    def _answered(self, page: bytes) -> pa.Table:
+        worker = self.task.worker
+        return self.task.rows((worker.all_answers(worker.page(page)),))
+
+
+__all__ = ["ask", "ask_all"]

@@ -1,0 +1,54 @@
+"""The state of a stopped stream of summaries -> what its waiting rows would still be told, as a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.rows.column_names import ERROR
+from ostinato.runtimes.spark.query import RAISES
+from ostinato.runtimes.spark.stream_buckets import HEADER, rows_or_error
+from ostinato.runtimes.spark.stream_checkpoint import Checkpoint
+from ostinato.runtimes.spark.stream_packing import BUCKET
+from ostinato.runtimes.spark.stream_processor import WAITING
+from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.summaries.batch_summaries import answer_fields, named_answers, stored_schema
+from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, PAGES
+from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
+from ostinato.spark.summaries.summary_streaming import summary_task
+
+
+def finished_summary(definition: SummaryStreamDefinition, opened: Checkpoint) -> DataFrame:
+    """The answers to rows that ask above the last watermark; where none ask, one for each key that has rows there."""
+    fields = answer_fields(definition.layout(), definition.empty(opened.spark))
+    pages = opened.pages().groupBy(BUCKET).agg(F.collect_list(F.struct(NUMBER, PAGE)).alias(PAGES))
+    waiting = opened.buckets().where(F.size(WAITING) > 0).join(pages, BUCKET, "left").select(HEADER, WAITING, PAGES)
+    schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
+    answers = waiting.mapInArrow(Checked(FinishSummaries(summary_task(definition))), schema)
+    return named_answers(answers.where(RAISES), fields)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishSummaries:
+    """For mapInArrow: buckets with their pages in, the answers that their end gives out, with a column for an error."""
+
+    task: SummaryStreamTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        buckets = (bucket for batch in batches for bucket in batch.to_pylist())
+        return rows_or_error(map(self._last_rows, buckets), self.task.output)
+
+    def _last_rows(self, bucket: dict[str, Any]) -> pa.Table:
+        from ostinato.kernels.constants import NO_TIME
+        from ostinato.runtimes.task.stream_state import BucketState
+
+        pages = {page[NUMBER]: page[PAGE] for page in bucket[PAGES] or ()}
+        state = BucketState(bucket[HEADER], (), tuple(bucket[WAITING]))
+        step = self.task.worker.advance(state, None, NO_TIME, finished=True, read_page=pages.get)
+        return self.task.rows(step.results)

@@ -1,0 +1,177 @@
+"""The answers of many keys at once, in columns: what `Summary.ask` gives, without an object for each event.
+
+Kept events -> counts and contributions: int64 where all of them fit, otherwise Python integers. Exact either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.summaries.engine.bridges import Kept, contributions
+from ostinato.summaries.engine.counter_moves import CountProgram, count_program
+from ostinato.summaries.engine.kernel_tables import COUNT, MARKS, NOW, SEEN, STARTED, Rules, rules_of
+from ostinato.summaries.engine.quick_counts import EXACT, count_each
+from ostinato.summaries.engine.summary import Summary
+from ostinato.summaries.engine.summary_state import SummaryState
+from ostinato.summaries.language.summary_query import SummaryAggregate
+
+Ints = NDArray[np.int64]
+Integers = NDArray[np.int64] | NDArray[np.object_]
+"""int64, or Python integers where one doesn't fit."""
+_QUICK = 512
+"""Summaries with more events than this go to the bridges at once: linear in the events, and rarely within doubles."""
+_INT64 = float(1 << 62)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptColumns:
+    """The events that some summaries keep: summary i has those at `first[i]:first[i + 1]`."""
+
+    first: Ints
+    seen: Ints
+    """Events so far, by summary."""
+    now: Ints
+    """The time of the last event, by summary."""
+    started: NDArray[np.bool_]
+    """Whether a summary has seen an event at all: `now` means nothing otherwise."""
+    number: Ints
+    time: Ints
+    code: Ints
+    """The number of the event's type in the automaton."""
+    value: NDArray[np.int64] | NDArray[np.float64]
+    valid: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What `kept` says of all matches among it."""
+
+    kept: KeptColumns
+    count: Integers
+    """Matches, by summary."""
+    contribution: Integers
+    """Matches with it, by event."""
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def sums(self) -> Sequence[tuple[int, int]]:
+        """By summary, the sum over all matches as an exact fraction: an event adds its value once a match."""
+        kept = self.kept
+        if kept.value.dtype == np.float64:
+            return [self._sum_of_floats(at) for at in range(len(self))]
+        values = np.where(kept.valid, kept.value, 0)
+        shares = self.contribution
+        if shares.dtype == object or not (np.abs(values.astype(np.float64)) * shares).sum() < _INT64:
+            values = values.astype(object)
+        running = np.concatenate(([0], np.cumsum(values * shares)))
+        return [(int(total), 1) for total in running[kept.first[1:]] - running[kept.first[:-1]]]
+
+    def _sum_of_floats(self, summary: int) -> tuple[int, int]:
+        kept, part = self.kept, slice(self.kept.first[summary], self.kept.first[summary + 1])
+        columns = zip(kept.value[part].tolist(), kept.valid[part], self.contribution[part].tolist(), strict=True)
+        ratios = [(value.as_integer_ratio(), count) for value, is_valid, count in columns if is_valid and count]
+        unit = max((below for (_, below), _ in ratios), default=1)  # powers of two: the largest is a multiple of all
+        return sum(above * (unit // below) * count for (above, below), count in ratios), unit
+
+
+class Answering:
+    """Counts matches for one query."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        self._program: CountProgram = count_program(summary.automaton, summary.query.selection)
+        self._rules: Rules = rules_of(self._program)
+
+    def answers(self, kept: KeptColumns) -> Answers:
+        """What the kept events say."""
+        held = np.diff(kept.first)
+        totals, shares = np.full(len(kept), np.inf), np.full(len(kept.time), np.inf)
+        if held.max(initial=0) <= _QUICK:
+            room = np.zeros((int(held.max(initial=0)) + 2, self._program.states))
+            columns = (kept.first, kept.time, kept.code, self.summary.query.window_us)
+            back = np.zeros((2, self._program.states))
+            count_each(self._rules, *columns, room, back, totals, shares, stop_flag())
+            check_stopped()
+        # An event's share is at most the summary's total, so totals decide; NaN compares as too large.
+        unsure = np.flatnonzero(~(totals < EXACT))
+        if not len(unsure):
+            return Answers(kept, totals.astype(np.int64), shares.astype(np.int64))
+        return self._counted_again(kept, totals, shares, unsure)
+
+    def _counted_again(
+        self, kept: KeptColumns, totals: NDArray[np.float64], shares: NDArray[np.float64], unsure: Ints
+    ) -> Answers:
+        is_sure = np.ones(len(kept), np.bool_)
+        is_sure[unsure] = False
+        counts: list[int] = np.where(is_sure, totals, 0).astype(np.int64).tolist()
+        parts: list[int] = np.where(np.repeat(is_sure, np.diff(kept.first)), shares, 0).astype(np.int64).tolist()
+        for at in unsure.tolist():
+            part = slice(int(kept.first[at]), int(kept.first[at + 1]))
+            times, codes = kept.time[part].tolist(), kept.code[part].tolist()
+            found = contributions(self._program, Kept(times, codes, [0] * len(times)), self.summary.query.window_us)
+            counts[at] = int(found.total)
+            parts[part] = map(int, found.of_event)
+        return Answers(kept, np.array(counts, object), np.array(parts, object))
+
+    def values(self, answers: Answers, scale: int = 0) -> list[int | float | None]:
+        """The aggregate, by summary. A SUM of whole numbers is exact (and not divided by 10 ** scale); what is a double
+        is rounded once. None: there is no match to speak of."""
+        aggregate = self.summary.query.aggregate
+        counts: list[int] = answers.count.tolist()
+        if aggregate is SummaryAggregate.COUNT:
+            return [*counts]
+        if aggregate is SummaryAggregate.SUM and not self.summary.float_values:
+            return [total if count else None for (total, _), count in zip(answers.sums(), counts, strict=True)]
+        units = counts if aggregate is SummaryAggregate.AVG else [1] * len(counts)
+        return [
+            _quotient(total, unit * divisor * 10**scale) if count else None
+            for (total, unit), divisor, count in zip(answers.sums(), units, counts, strict=True)
+        ]
+
+
+def _quotient(above: int, below: int) -> float:
+    try:
+        return above / below  # of integers: rounded once
+    except OverflowError:
+        return float("inf") if above > 0 else float("-inf")
+
+
+def kept_by(states: Sequence[SummaryState], *, float_values: bool) -> KeptColumns:
+    """What single states keep, one after the other."""
+    held = [(state.columns, len(state)) for state in states]
+    marks = np.array([columns.marks for columns, _ in held], np.int64).reshape(len(held), MARKS)
+
+    def together(name: str) -> NDArray[Any]:
+        parts = [getattr(columns, name)[:count] for columns, count in held]
+        return np.concatenate([np.zeros(0, parts[0].dtype if parts else np.int64), *parts])
+
+    return kept_columns(
+        marks, *(together(name) for name in ("number", "time", "type", "payload", "valid")), float_values=float_values
+    )
+
+
+def kept_columns(
+    marks: Ints, number: Ints, time: Ints, code: Ints, payload: Ints, valid: NDArray[Any], *, float_values: bool
+) -> KeptColumns:
+    """The columns of kept events, with a row of marks for each summary."""
+    return KeptColumns(
+        first=np.append(0, np.cumsum(marks[:, COUNT])).astype(np.int64),
+        seen=marks[:, SEEN],
+        now=marks[:, NOW],
+        started=marks[:, STARTED] == 1,
+        number=number,
+        time=time,
+        code=code,
+        value=payload.view(np.float64) if float_values else payload,
+        valid=valid.astype(np.bool_),
+    )

@@ -1,0 +1,180 @@
+"""Summaries under equality predicates: one for each key, also where only some types carry the key.
+
+With `keyed_types`, events of other types belong to every key: each key's summary gets them too, and a *base* summary
+keeps them for keys that are born later. A match without a keyed event would be found under every key; so keys count
+only words with a keyed type (`with_one_of`), and the base counts the rest, once.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.stored_state import LARGEST, check, check_ranges, damaged
+from ostinato.summaries.engine.answers import Answering, Answers, kept_by
+from ostinato.summaries.engine.kernel_tables import NOW, SEEN, STARTED
+from ostinato.summaries.engine.many_answers import AnsweringPool
+from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents, check_order
+from ostinato.summaries.engine.summary_state import SummaryState
+from ostinato.summaries.engine.summary_state_checks import STATE
+from ostinato.summaries.language.summary_query import LARGEST_TIME_US, SummaryQuery
+from ostinato.summaries.language.type_automaton import compile_expression, with_one_of
+
+_KEYS_AT_ONCE = 256
+"""Keys whose copies of shared events are made together."""
+VERSION = 1
+_MAGIC = b"OSKS"
+_HEADER = struct.Struct("<4sHHqqqq")  # magic, version, whether `last` is there, seen, last, lengths of base and pool
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows of a batch, told apart."""
+
+    events: SummaryEvents
+    numbers: NDArray[np.int64]
+    shared: NDArray[np.int64]
+    """Rows of types that carry no key, but for those that the expression doesn't use."""
+    of_key: dict[Hashable, list[int]]
+    """Rows with a key."""
+
+
+class KeyedSummary:
+    """All keys of one query. Changed by `advance`."""
+
+    def __init__(self, query: SummaryQuery, *, float_values: bool = False) -> None:
+        self.query = query
+        automaton = compile_expression(query.expression, query.declared())
+        self.base = Summary(query, float_values=float_values, automaton=automaton)
+        keyed = automaton.types if query.keyed_types is None else query.keyed_types
+        self._is_keyed = np.array([*(name in keyed for name in automaton.types), False])
+        if query.keyed_types is None:
+            self.pool = AnsweringPool(self.base)
+        else:
+            inner = with_one_of(automaton, query.keyed_types)
+            self.pool = AnsweringPool(Summary(query, float_values=float_values, automaton=inner))
+        self._shared: SummaryState = self.base.new_state()
+        self._old: set[Hashable] = set()  # keys that were there before this batch
+        self._seen = 0
+        self._last: int | None = None
+
+    def codes(self, types: Sequence[str | None]) -> NDArray[np.int64]:
+        return self.base.codes(types)
+
+    def carries_key(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which events belong to their key alone. Types that the expression doesn't use belong to none."""
+        return np.asarray(self._is_keyed[codes], np.bool_)
+
+    def is_shared(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which events belong to every key."""
+        return np.asarray(~self._is_keyed[codes] & (codes < len(self._is_keyed) - 1), np.bool_)
+
+    def advance(self, keys: Sequence[Hashable], events: SummaryEvents) -> None:
+        """One key for each event, whatever it is for types without one. Events are in order of time."""
+        if self.query.keyed_types is None:
+            self.pool.advance(keys, events)
+            return
+        check_order(events.time, self._last)
+        self.base.incoming(events, events.time)  # bad values are refused before anything is changed
+        batch = self._told_apart(keys, events)
+        self._bear(batch)
+        self._copy_to_keys(batch)
+        self._seen += len(events)
+        self._last = int(events.time[-1]) if len(events) else self._last
+
+    def _told_apart(self, keys: Sequence[Hashable], events: SummaryEvents) -> _Batch:
+        of_key: dict[Hashable, list[int]] = {}
+        for row in np.flatnonzero(self.carries_key(events.codes)).tolist():
+            of_key.setdefault(keys[row], []).append(row)
+        shared = np.flatnonzero(self.is_shared(events.codes))
+        return _Batch(events, self._seen + np.arange(len(events)), shared, of_key)
+
+    def _bear(self, batch: _Batch) -> None:
+        """New keys start with what the base holds when their first event comes; the base takes the shared events."""
+        place = 0
+        for key, rows in batch.of_key.items():  # in the order of first rows
+            if key not in self.pool:
+                end = int(np.searchsorted(batch.shared, rows[0]))
+                self._advance_base(batch, batch.shared[place:end])
+                place = end
+                self.pool.put(key, self._from_base())
+        self._advance_base(batch, batch.shared[place:])
+
+    def _advance_base(self, batch: _Batch, rows: NDArray[np.int64]) -> None:
+        if len(rows):
+            self._shared = self.base.advance_numbered(batch.events.taken(rows), batch.numbers[rows], self._shared)
+
+    def _from_base(self) -> SummaryState:
+        """A summary that has seen all shared events, and holds what the base kept of them."""
+        summary, count = self.pool.summary, len(self._shared)
+        columns = self._shared.columns
+        payload = columns.payload[:count]
+        values = payload.view(np.float64) if self.base.float_values else payload
+        held = SummaryEvents(columns.time[:count], columns.type[:count], values, columns.valid[:count])
+        born = summary.advance_numbered(held, columns.number[:count], summary.new_state())
+        for name in ("learnt", "probabilities", "tick"):
+            getattr(born.columns, name)[:] = getattr(columns, name)
+        born.columns.marks[[SEEN, NOW, STARTED]] = columns.marks[[SEEN, NOW, STARTED]]
+        return born
+
+    def _copy_to_keys(self, batch: _Batch) -> None:
+        known = list(self.pool)
+        born_at = {key: rows[0] for key, rows in batch.of_key.items() if key not in self._old}
+        for start in range(0, len(known), _KEYS_AT_ONCE):
+            names: list[Hashable] = []
+            parts: list[NDArray[np.int64]] = []
+            for key in known[start : start + _KEYS_AT_ONCE]:
+                shared = batch.shared[np.searchsorted(batch.shared, born_at.get(key, 0)) :]
+                rows = np.union1d(shared, np.array(batch.of_key.get(key, ()), np.int64))
+                names += [key] * len(rows)
+                parts.append(rows)
+            rows = np.concatenate(parts)
+            self.pool.advance(names, batch.events.taken(rows), batch.numbers[rows])
+        self._old = set(known)
+
+    def ask(self, key: Hashable) -> Answer:
+        """The matches of one key; with `keyed_types`, those that have an event with the key."""
+        return self.pool.ask(key)
+
+    def ask_shared(self) -> Answer:
+        """The matches without a keyed event, which belong to no key."""
+        return self.base.ask(self._shared)
+
+    def ask_many(self, keys: Sequence[Hashable]) -> Answers:
+        """`ask` for each of the keys, in columns."""
+        return self.pool.ask_many(keys)
+
+    def ask_shared_in_columns(self) -> Answers:
+        """`ask_shared` as the one answer of columns."""
+        return Answering(self.base).answers(kept_by([self._shared], float_values=self.base.float_values))
+
+    def to_bytes(self) -> bytes:
+        """Everything, all keys: `restore` goes on from here as if nothing had been. Keys must be whole numbers."""
+        base, pool = self._shared.to_bytes(), self.pool.to_bytes()
+        has_last = self._last is not None
+        header = _HEADER.pack(_MAGIC, VERSION, has_last, self._seen, self._last or 0, len(base), len(pool))
+        return header + base + pool
+
+    def restore(self, data: bytes) -> None:
+        """Takes what `to_bytes` gave in place of its own."""
+        if len(data) < _HEADER.size or data[:4] != _MAGIC:
+            raise damaged(STATE, "these bytes are no summaries of keys")
+        _, version, has_last, seen, last, base, pool = _HEADER.unpack_from(data)
+        check(version == VERSION, STATE, f"it has version {version}, where version {VERSION} is read")
+        check(min(base, pool) >= 0 and len(data) == _HEADER.size + base + pool, STATE, "its bytes are cut")
+        check_ranges(
+            STATE,
+            {
+                "the number of events": (seen, 0, LARGEST),
+                "the last time": (last, -LARGEST_TIME_US, LARGEST_TIME_US),
+                "a flag": (has_last, 0, 1),
+            },
+        )
+        shared = self.base.state_from_bytes(data[_HEADER.size : _HEADER.size + base])
+        self.pool.restore(data[_HEADER.size + base :])
+        self._shared, self._seen, self._last = shared, seen, last if has_last else None
+        self._old = set(self.pool)

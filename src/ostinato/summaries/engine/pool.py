@@ -1,0 +1,303 @@
+"""Many summaries of one query, one for each key, advanced by one call of a kernel.
+
+Each key has a row in two arrays. The kernel copies a row into the columns of a single summary, lets the key's events
+come, and copies it back: a key costs little more than its events. A summary whose counts outgrow doubles leaves the
+arrays and is kept by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel, interpreted
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.summaries.engine.keeping_strategies import advance_blindly, advance_by_benefit
+from ostinato.summaries.engine.kernel_tables import (
+    BY_BENEFIT,
+    COUNT,
+    NOW,
+    SEEN,
+    STARTED,
+    Columns,
+    Incoming,
+    empty_columns,
+)
+from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents, check_order
+from ostinato.summaries.engine.summary_state import SummaryState
+from ostinato.summaries.engine.summary_state_checks import SummaryRows, check_summaries
+
+_INTEGERS, _NUMBERS = 5, 4
+"""Columns of a kept event in the two arrays, active counters apart."""
+
+
+@inline_kernel
+def _load(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
+    """A row of the arrays -> the columns of a summary."""
+    size, states = columns.active.shape
+    for place in range(len(columns.marks)):
+        columns.marks[place] = integers[slot, _INTEGERS * size + place]
+    for row in range(columns.marks[COUNT]):
+        columns.time[row] = integers[slot, row]
+        columns.type[row] = integers[slot, size + row]
+        columns.payload[row] = integers[slot, 2 * size + row]
+        columns.valid[row] = integers[slot, 3 * size + row] != 0
+        columns.number[row] = integers[slot, 4 * size + row]
+        columns.weight[row] = numbers[slot, row]
+        columns.own[row] = numbers[slot, size + row]
+        columns.carried[row] = numbers[slot, 2 * size + row]
+        columns.fresh[row] = numbers[slot, 3 * size + row]
+        for z in range(states):
+            columns.active[row, z] = numbers[slot, (_NUMBERS + z) * size + row]
+    place = (_NUMBERS + states) * size
+    for z in range(states):
+        columns.total[z] = numbers[slot, place + z]
+    place += states
+    for i in range(len(columns.learnt)):
+        columns.learnt[i] = numbers[slot, place + i]
+    place += len(columns.learnt)
+    for i in range(len(columns.probabilities)):
+        columns.probabilities[i] = numbers[slot, place + i]
+    columns.tick[0] = numbers[slot, place + len(columns.probabilities)]
+
+
+@inline_kernel
+def _store(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
+    """The columns of a summary -> a row of the arrays."""
+    size, states = columns.active.shape
+    for place in range(len(columns.marks)):
+        integers[slot, _INTEGERS * size + place] = columns.marks[place]
+    for row in range(columns.marks[COUNT]):
+        integers[slot, row] = columns.time[row]
+        integers[slot, size + row] = columns.type[row]
+        integers[slot, 2 * size + row] = columns.payload[row]
+        integers[slot, 3 * size + row] = 1 if columns.valid[row] else 0
+        integers[slot, 4 * size + row] = columns.number[row]
+        numbers[slot, row] = columns.weight[row]
+        numbers[slot, size + row] = columns.own[row]
+        numbers[slot, 2 * size + row] = columns.carried[row]
+        numbers[slot, 3 * size + row] = columns.fresh[row]
+        for z in range(states):
+            numbers[slot, (_NUMBERS + z) * size + row] = columns.active[row, z]
+    place = (_NUMBERS + states) * size
+    for z in range(states):
+        numbers[slot, place + z] = columns.total[z]
+    place += states
+    for i in range(len(columns.learnt)):
+        numbers[slot, place + i] = columns.learnt[i]
+    place += len(columns.learnt)
+    for i in range(len(columns.probabilities)):
+        numbers[slot, place + i] = columns.probabilities[i]
+    numbers[slot, place + len(columns.probabilities)] = columns.tick[0]
+
+
+@borrowing_kernel
+def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, slots, first, overflowed, stopped):  # type: ignore[no-untyped-def]
+    """Group g of events, `first[g]:first[g + 1]`, belongs to the key in row `slots[g]`. Marks groups whose counts need
+    wide numbers in `overflowed`; their rows stay as they were."""
+    for group in range(len(slots)):
+        if stopped[0] != 0:
+            return
+        _load(columns, integers, numbers, slots[group])
+        done = first[group + 1]
+        if choice.rule == BY_BENEFIT:
+            done = advance_by_benefit(
+                rules, columns, scratch, choice, incoming, first[group], first[group + 1], stopped
+            )
+        else:
+            advance_blindly(columns, choice, incoming, first[group], first[group + 1])
+        overflowed[group] = done < first[group + 1]
+        if not overflowed[group]:
+            _store(columns, integers, numbers, slots[group])
+
+
+@dataclass(frozen=True, slots=True)
+class PooledSummaries:
+    """All that a pool holds, to be stored somewhere."""
+
+    keys: Sequence[Hashable]
+    rows: NDArray[np.int64]
+    """A row for each key: its integers, then the bits of its doubles."""
+    wide: Mapping[Hashable, bytes] = field(default_factory=dict)
+    """Summaries that are kept by themselves; their rows say nothing."""
+
+
+class SummaryPool:
+    """The summaries of all keys. Unlike states, it is changed by `advance`."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        fresh = summary.new_state().columns
+        size, states = fresh.active.shape
+        self._columns = empty_columns(size, states, len(fresh.probabilities))
+        width = (_NUMBERS + states) * size + states + len(fresh.learnt) + len(fresh.probabilities) + 1
+        self._integers = np.zeros((1, _INTEGERS * size + len(fresh.marks)), np.int64)
+        self._numbers = np.zeros((1, width))
+        self._slots: dict[Hashable, int] = {}
+        self._wide: dict[Hashable, SummaryState] = {}
+        self._put(0, fresh)  # row 0 is a new summary, which others are copied from
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._slots
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._slots)
+
+    def _put(self, slot: int, columns: Columns) -> None:
+        interpreted(_store)(columns, self._integers, self._numbers, slot)
+
+    def _slot(self, key: Hashable) -> int:
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = len(self._slots) + 1
+            if slot == len(self._integers):
+                self._integers = np.concatenate((self._integers, np.zeros_like(self._integers)))
+                self._numbers = np.concatenate((self._numbers, np.zeros_like(self._numbers)))
+            self._integers[slot] = self._integers[0]
+            self._numbers[slot] = self._numbers[0]
+            self._slots[key] = slot
+        return slot
+
+    def advance(
+        self, keys: Sequence[Hashable], events: SummaryEvents, numbers: NDArray[np.int64] | None = None
+    ) -> None:
+        """One key for each event; events of a key are in order of time. Without `numbers`, each key counts its own."""
+        slots = np.fromiter((self._slot(key) for key in keys), np.int64, len(events))
+        order = np.argsort(slots, kind="stable")
+        ordered = slots[order]
+        starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        first = np.append(starts, len(events)).astype(np.int64)
+        touched = ordered[starts]
+        if numbers is None:
+            seen = self._marks(touched, SEEN)
+            numbers = np.arange(len(events)) + np.repeat(seen - starts, np.diff(first))
+        else:
+            numbers = numbers[order]
+        by_key = events.taken(order)
+        self._check_order(by_key.time, first, touched)
+        incoming = self.summary.incoming(by_key, numbers)
+        overflowed = np.zeros(len(touched), np.bool_)
+        alone = np.isin(touched, [self._slots[key] for key in self._wide]) if self._wide else overflowed
+        self._advance(incoming, touched[~alone], first, ~alone, overflowed)
+        if self._wide or overflowed.any():
+            self._advance_alone(by_key, numbers, touched, first, alone | overflowed)
+
+    def _advance(
+        self,
+        incoming: Incoming,
+        slots: NDArray[np.int64],
+        first: NDArray[np.int64],
+        chosen: NDArray[np.bool_],
+        overflowed: NDArray[np.bool_],
+    ) -> None:
+        summary = self.summary
+        if not chosen.all():  # rare: some summaries are wide; their events are left out
+            keep = np.repeat(chosen, np.diff(first))
+            incoming = Incoming._make(column[keep] for column in incoming)
+            first = np.append(0, np.cumsum(np.diff(first)[chosen]))
+        found = np.zeros(len(slots), np.bool_)
+        arrays = (self._integers, self._numbers, slots, first, found)
+        advance_many(summary.rules, self._columns, summary.room(), summary.choice, incoming, *arrays, stop_flag())
+        check_stopped()
+        overflowed[chosen] = found
+
+    def _advance_alone(
+        self,
+        events: SummaryEvents,
+        numbers: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        first: NDArray[np.int64],
+        chosen: NDArray[np.bool_],
+    ) -> None:
+        names = {slot: key for key, slot in self._slots.items()}
+        for group in np.flatnonzero(chosen).tolist():
+            key = names[int(slots[group])]
+            part = slice(int(first[group]), int(first[group + 1]))
+            self.put(key, self.summary.advance_numbered(events.taken(part), numbers[part], self.state(key)))
+
+    def _marks(self, slots: NDArray[np.int64], mark: int) -> NDArray[np.int64]:
+        marks: NDArray[np.int64] = self._integers[slots, _INTEGERS * self.summary.query.size + mark]
+        for key, state in self._wide.items():
+            marks[slots == self._slots[key]] = state.columns.marks[mark]
+        return marks
+
+    def _check_order(self, time: NDArray[np.int64], first: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+        last = np.where(self._marks(slots, STARTED) == 1, self._marks(slots, NOW), time[first[:-1]])
+        before = np.append(time[:1], time[:-1])
+        before[first[:-1]] = last
+        for group in np.flatnonzero(np.logical_or.reduceat(time < before, first[:-1])) if len(time) else ():
+            check_order(time[first[group] : first[group + 1]], int(last[group]))
+        if len(time):
+            check_order(np.array([time.min(), time.max()]), None)
+
+    def state(self, key: Hashable) -> SummaryState:
+        """The summary of a key; a new one for a key that had no event."""
+        if key in self._wide:
+            return self._wide[key]
+        state = self.summary.new_state()
+        interpreted(_load)(state.columns, self._integers, self._numbers, self._slots.get(key, 0))
+        return state
+
+    def put(self, key: Hashable, state: SummaryState) -> None:
+        """Sets the summary of a key."""
+        slot = self._slot(key)
+        self._wide.pop(key, None)
+        if state.is_wide:
+            self._wide[key] = state
+        else:
+            self._put(slot, state.columns)
+
+    # --- all of it ---
+
+    @property
+    def fresh_row(self) -> NDArray[np.int64]:
+        """A new summary, as `PooledSummaries.rows` has it."""
+        return np.concatenate((self._integers[0], self._numbers[0].view(np.int64)))
+
+    def dump(self) -> PooledSummaries:
+        """The summaries of all keys, in the order in which the keys came."""
+        used = slice(1, len(self) + 1)
+        rows = np.concatenate((self._integers[used], self._numbers[used].view(np.int64)), axis=1)
+        return PooledSummaries(list(self), rows, {key: state.to_bytes() for key, state in self._wide.items()})
+
+    def load(self, stored: PooledSummaries) -> None:
+        """Takes what `dump` gave in place of its own. Raises STATE_FORMAT for rows that are no summaries, and
+        SUMMARY_STATE where a wide summary is another query's."""
+        edge = self._integers.shape[1]
+        check_summaries(self._summary_rows(stored.rows))
+        wide = {key: self.summary.state_from_bytes(data) for key, data in stored.wide.items()}
+        self._integers = np.concatenate((self._integers[:1], stored.rows[:, :edge]))
+        self._numbers = np.concatenate((self._numbers[:1], stored.rows[:, edge:].view(np.float64)))
+        self._slots = {key: place + 1 for place, key in enumerate(stored.keys)}
+        self._wide = wide
+
+    def _summary_rows(self, rows: NDArray[np.int64]) -> SummaryRows:
+        """Rows of a pool, told apart as `_store` lays them out."""
+        size, states = self._columns.active.shape
+        edge = self._integers.shape[1]
+        integers, numbers = rows[:, :edge], rows[:, edge:].view(np.float64)
+        by_event = [integers[:, at * size : (at + 1) * size] for at in range(_INTEGERS)]
+        active_end = (_NUMBERS + states) * size
+        learnt_end = active_end + states + len(self._columns.learnt)
+        return SummaryRows(
+            marks=integers[:, _INTEGERS * size :],
+            time=by_event[0],
+            type=by_event[1],
+            value=by_event[2].view(np.float64) if self.summary.adds_floats else by_event[2],
+            valid=by_event[3],
+            number=by_event[4],
+            counts=tuple(numbers[:, at * size : (at + 1) * size] for at in range(1, _NUMBERS + states)),
+            totals=numbers[:, active_end : active_end + states],
+            learnt=numbers[:, active_end + states : learnt_end],
+            probabilities=numbers[:, learnt_end:-1],
+            tick=numbers[:, -1:],
+        )
+
+    def ask(self, key: Hashable) -> Answer:
+        return self.summary.ask(self.state(key))

@@ -1,0 +1,276 @@
+"""The driver of a summary: `advance(events, state)` takes events, `ask(state)` answers, both without side effects.
+
+What goes in: a `SummaryQuery`, then columns of events in order of time. What comes out: states, and answers with the
+aggregate, the kept events and what each of them contributes. Answers are exact; floats only decide who is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError, QueryError, did_you_mean
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.summaries.engine.bridges import Kept, contributions
+from ostinato.summaries.engine.counter_moves import benefit_program, count_program, sum_program
+from ostinato.summaries.engine.keeping_strategies import advance_blindly, advance_by_benefit
+from ostinato.summaries.engine.kernel_tables import (
+    BY_BENEFIT,
+    NOW,
+    SEEN,
+    STARTED,
+    Incoming,
+    Scratch,
+    choice_of,
+    empty_columns,
+    horizon_of,
+    new_scratch,
+    rules_of,
+)
+from ostinato.summaries.engine.summary_state import SummaryState, state_from_bytes
+from ostinato.summaries.language.summary_query import LARGEST_TIME_US, SummaryAggregate, SummaryQuery, UnknownTypes
+from ostinato.summaries.language.type_automaton import Automaton, compile_expression
+
+_CHUNK = 4096
+"""Events after which a copy is taken, from which wide numbers could start."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryEvents:
+    """Events in order of time (equal times: in order of arrival). `codes` come from `Summary.codes`."""
+
+    time: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    values: NDArray[np.int64] | NDArray[np.float64] | None = None
+    valid: NDArray[np.bool_] | None = None
+    """Where a value isn't NULL; None: everywhere."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def taken(self, rows: NDArray[np.int64] | slice) -> SummaryEvents:
+        """Some of the events, in the order of `rows`."""
+        values = None if self.values is None else self.values[rows]
+        return SummaryEvents(
+            self.time[rows], self.codes[rows], values, None if self.valid is None else self.valid[rows]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEvent:
+    number: int
+    """Which event of the stream it was, from 0; those of other types count."""
+    time_us: int
+    type: str
+    value: int | float | None
+    contribution: int
+    """In how many matches it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """As of the last event. `value` is the aggregate: exact for COUNT and for SUM of integers, else rounded once."""
+
+    value: int | float | None
+    count: int
+    kept: tuple[KeptEvent, ...]
+    seen: int
+    """Events of the stream so far."""
+
+
+class Summary:
+    """One query, compiled. Holds no events: those are in states."""
+
+    def __init__(self, query: SummaryQuery, *, float_values: bool = False, automaton: Automaton | None = None) -> None:
+        """`automaton` counts other words than the query's expression, over the same types."""
+        self.query = query
+        self.automaton = automaton or compile_expression(query.expression, query.declared())
+        self._check_types()
+        self.float_values = float_values
+        self.program = benefit_program(self.automaton, query.aggregate, query.selection)
+        self._count = count_program(self.automaton, query.selection)
+        self.rules = rules_of(self.program)
+        self.choice = choice_of(query, self.program)
+        self._scratch: dict[bool, Scratch] = {}
+        self._known = {name: code for code, name in enumerate(self.automaton.types)}
+        self._spelt = frozenset(re.findall(r"\w{2,}", query.expression)) - frozenset(self._known)
+        """What looks like a name and was read as letters, because nobody said that it is one."""
+        # A set's repr has another order in another process.
+        keyed = None if query.keyed_types is None else sorted(query.keyed_types)
+        asked = (replace(query, keyed_types=None), keyed, float_values, self.automaton)
+        self._fingerprint = hashlib.sha256(repr(asked).encode()).digest()[:16]
+
+    def _check_types(self) -> None:
+        query, types = self.query, self.automaton.types
+        if query.probabilities is not None:
+            given = {name for name, _ in query.probabilities}
+            for name in types:
+                if name not in given:
+                    near = did_you_mean(name, given)
+                    hint = near or "a type that never comes has the probability 0"
+                    raise QueryError("SUMMARY_PROBABILITIES", f"'{name}' has no probability", hint=hint)
+        for name in sorted(query.keyed_types or ()):
+            if name not in types:
+                near = did_you_mean(name, types)
+                raise QueryError("SUMMARY_UNKNOWN_TYPE", f"keyed type '{name}' is not in the expression", hint=near)
+
+    # --- events -------------------------------------------------------------------------------------------------------
+
+    def codes(self, types: Sequence[str | None]) -> NDArray[np.int64]:
+        """Names of types as numbers. Types that the expression doesn't use share one number."""
+        other = len(self.automaton.types)
+        found = np.fromiter((self._known.get(name, other) for name in types), np.int64, len(types))  # type: ignore[arg-type]
+        for name in self._spelt.intersection(types):
+            raise MatchError(
+                "SUMMARY_UNKNOWN_TYPE",
+                f"the expression says {name!r}, which was read letter by letter, and there are events of this type",
+                hint=f"name the types with types=({name!r}, ...), or put `{name}` into backquotes",
+            )
+        if self.query.unknown_types is UnknownTypes.REFUSE:
+            declared = self.query.declared() | set(self.automaton.types)
+            for place in np.flatnonzero(found == other).tolist():
+                name = types[place]
+                if name not in declared:
+                    hint = did_you_mean(str(name), declared)
+                    raise MatchError("SUMMARY_UNKNOWN_TYPE", f"an event of the unknown type {name!r}", hint=hint)
+        return found
+
+    def incoming(self, events: SummaryEvents, number: NDArray[np.int64]) -> Incoming:
+        """The events as kernels take them. `number` tells which of the stream each is."""
+        rows = len(events)
+        time, codes = (np.ascontiguousarray(column, np.int64) for column in (events.time, events.codes))
+        valid = np.ones(rows, np.bool_) if events.valid is None else np.ascontiguousarray(events.valid, np.bool_)
+        dtype = np.float64 if self.float_values else np.int64
+        if events.values is None:
+            values, valid = np.zeros(rows, dtype), np.zeros(rows, np.bool_)
+        else:
+            # The expression may not use the event: then its value is never added, whatever it is.
+            valid = valid & (codes < len(self.automaton.types))
+            values = np.where(valid, events.values, 0).astype(dtype)
+        weight = np.abs(values.astype(np.float64))
+        if self.query.aggregate is not SummaryAggregate.COUNT and not np.isfinite(weight).all():
+            raise MatchError(
+                "SUMMARY_VALUE", "a value is infinite or not a number", hint="make it NULL: it counts as 0"
+            )
+        return Incoming(time, codes, weight, values.view(np.int64), valid, number)
+
+    @property
+    def adds_floats(self) -> bool:
+        """Whether answers add up doubles, which have to be finite."""
+        return self.float_values and self.query.aggregate is not SummaryAggregate.COUNT
+
+    # --- state --------------------------------------------------------------------------------------------------------
+
+    def new_state(self) -> SummaryState:
+        """A summary of nothing."""
+        types = self.automaton.types
+        columns = empty_columns(self.query.size, self.program.states, len(types))
+        given = dict(self.query.probabilities or ())
+        columns.probabilities[:] = [given.get(name, 1.0 / len(types)) for name in types]
+        columns.tick[0] = self.query.tick_us or 0.0
+        return SummaryState(columns, self._fingerprint)
+
+    def state_from_bytes(self, data: bytes) -> SummaryState:
+        return state_from_bytes(data, self.new_state(), adds_floats=self.adds_floats)
+
+    def room(self, wide: bool = False) -> Scratch:
+        """Room to compute in, for one thread."""
+        if wide not in self._scratch:
+            program, query = self.program, self.query
+            self._scratch[wide] = new_scratch(query.size, program.states, program.plain_states, horizon_of(query), wide)
+        return self._scratch[wide]
+
+    def advance(self, events: SummaryEvents, state: SummaryState) -> SummaryState:
+        """The summary after some more events. The state given stays as it was."""
+        marks = state.columns.marks
+        check_order(events.time, int(marks[NOW]) if marks[STARTED] else None)
+        numbers = marks[SEEN] + np.arange(len(events), dtype=np.int64)
+        return self.advance_numbered(events, numbers, state)
+
+    def advance_numbered(self, events: SummaryEvents, numbers: NDArray[np.int64], state: SummaryState) -> SummaryState:
+        """`advance` for events that are known to be in order, and have numbers of their own."""
+        incoming = self.incoming(events, numbers)
+        state = state.copied()
+        start = 0
+        while start < len(events):
+            stop = min(start + _CHUNK, len(events))
+            before = state if state.is_wide else state.copied()
+            if self.choice.rule == BY_BENEFIT:
+                scratch = self.room(state.is_wide)
+                arrays = (self.rules, state.columns, scratch, self.choice, incoming)
+                done = advance_by_benefit(*arrays, start, stop, stop_flag())
+            else:
+                done = advance_blindly(state.columns, self.choice, incoming, start, stop)
+            check_stopped()
+            if done == stop:
+                start = stop
+            elif state.is_wide:
+                raise MatchError("SUMMARY_VALUE", "values are too large to choose by")
+            else:
+                state = before.widened()
+        return state
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def ask(self, state: SummaryState) -> Answer:
+        """The aggregate over all matches among the kept events, those that are older than the window too."""
+        columns, kept_rows = state.columns, len(state)
+        values = self._values(state)
+        exact, unit = _as_integers(values)
+        kept = Kept(columns.time[:kept_rows].tolist(), columns.type[:kept_rows].tolist(), exact)
+        counted = contributions(self._count, kept, self.query.window_us)
+        count = int(counted.total)
+        value: int | float | None = count
+        if self.query.aggregate is not SummaryAggregate.COUNT:
+            total = contributions(sum_program(self._count), kept, self.query.window_us).total
+            value = self._rounded(Fraction(total, unit), count)
+        events = tuple(
+            KeptEvent(int(number), int(time), self.automaton.types[type], value_of, int(part))
+            for number, time, type, value_of, part in zip(
+                columns.number[:kept_rows], kept.times, kept.types, values, counted.of_event, strict=True
+            )
+        )
+        return Answer(value, count, events, int(columns.marks[SEEN]))
+
+    def _values(self, state: SummaryState) -> list[int | float | None]:
+        payload, valid = state.columns.payload[: len(state)], state.columns.valid[: len(state)]
+        values = (payload.view(np.float64) if self.float_values else payload).tolist()
+        return [value if is_valid else None for value, is_valid in zip(values, valid, strict=True)]
+
+    def _rounded(self, total: Fraction, count: int) -> int | float | None:
+        if not count:
+            return None
+        if self.query.aggregate is SummaryAggregate.SUM and not self.float_values:
+            return int(total)
+        exact = total if self.query.aggregate is SummaryAggregate.SUM else total / count
+        try:
+            return float(exact)
+        except OverflowError:
+            return math.copysign(math.inf, exact)
+
+
+def check_order(time: NDArray[np.int64], last: int | None) -> None:
+    """Times must not fall, nor lie before the last one of an earlier batch."""
+    if not len(time):
+        return
+    before = np.concatenate((time[:1] if last is None else [last], time[:-1]))
+    if (time < before).any():
+        row = int(np.argmax(time < before))
+        message = f"the event at {time[row]} came after one at {before[row]}"
+        raise MatchError("SUMMARY_TIME_ORDER", message, hint="sort by time; equal times are fine")
+    if max(abs(int(time[0])), abs(int(time[-1]))) >= LARGEST_TIME_US:
+        raise MatchError("SUMMARY_TIME_ORDER", "a time that is out of range")
+
+
+def _as_integers(values: Sequence[int | float | None]) -> tuple[list[int], int]:
+    """The values times a power of two that makes all of them integers (NULL: 0), and that power."""
+    ratios = [(0, 1) if value is None else value.as_integer_ratio() for value in values]
+    unit = max((denominator for _, denominator in ratios), default=1)
+    return [numerator * (unit // denominator) for numerator, denominator in ratios], unit

@@ -1,0 +1,110 @@
+"""Summaries that were read back -> STATE_FORMAT where kernels couldn't trust them.
+
+The same rules hold for one summary and for the rows of a pool, so a summary is looked at as a pool of one row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.stored_state import LARGEST, check, check_ranges
+from ostinato.summaries.engine.kernel_tables import (
+    CELL,
+    COUNT,
+    FIRST,
+    FIRST_OLD_CELL,
+    LAST_OLD_CELL,
+    NOW,
+    SEEN,
+    STALE,
+    STARTED,
+    Columns,
+)
+from ostinato.summaries.language.summary_query import LARGEST_TIME_US
+
+Ints = NDArray[np.int64]
+STATE = "a summary in this state"
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
+_MARKS = {
+    FIRST: (0, LARGEST),
+    NOW: (-LARGEST_TIME_US, LARGEST_TIME_US),
+    SEEN: (0, LARGEST),
+    STALE: (0, 1),
+    CELL: (-LARGEST, LARGEST),
+    STARTED: (0, 1),
+    FIRST_OLD_CELL: (-LARGEST, LARGEST),
+    LAST_OLD_CELL: (-LARGEST, LARGEST),
+}
+"""The least and the greatest number at each place of the marks; COUNT is at most the size of a summary."""
+
+
+class SummaryRows(NamedTuple):
+    """Summaries, one a row: [summary, event] where there is a column for each event."""
+
+    marks: Ints
+    time: Ints
+    type: Ints
+    value: NDArray[Any]
+    """Doubles where the aggregate adds doubles up, otherwise any integers."""
+    valid: Ints
+    number: Ints
+    counts: tuple[NDArray[Any], ...]
+    """Counters of events, [summary, event] or wider: never negative."""
+    totals: NDArray[Any]
+    learnt: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    tick: NDArray[np.float64]
+
+
+def rows_of_one(columns: Columns, *, adds_floats: bool) -> SummaryRows:
+    """A single summary."""
+    return SummaryRows(
+        marks=columns.marks[None],
+        time=columns.time[None],
+        type=columns.type[None],
+        value=(columns.payload.view(np.float64) if adds_floats else columns.payload)[None],
+        valid=columns.valid[None].astype(np.int64),
+        number=columns.number[None],
+        counts=tuple(column[None] for column in (columns.own, columns.carried, columns.fresh, columns.active)),
+        totals=columns.total[None],
+        learnt=columns.learnt[None],
+        probabilities=columns.probabilities[None],
+        tick=columns.tick[None],
+    )
+
+
+def check_summaries(rows: SummaryRows) -> None:
+    """Raises STATE_FORMAT. Events behind the last one that a summary keeps are not looked at."""
+    marks, size, types = rows.marks, rows.time.shape[1], rows.probabilities.shape[1]
+    check_ranges(STATE, {"the number of kept events": (marks[:, COUNT], 0, np.minimum(size, marks[:, SEEN]))})
+    check_ranges(STATE, {f"mark {mark}": (marks[:, mark], *limits) for mark, limits in _MARKS.items()})
+    check_ranges(STATE, {"the first active event": (marks[:, FIRST], 0, marks[:, COUNT])})
+    held = np.arange(size) < marks[:, COUNT, None]
+    now = np.broadcast_to(marks[:, NOW, None], held.shape)[held]
+    check_ranges(
+        STATE,
+        {
+            "a time": (rows.time[held], -LARGEST_TIME_US, now),
+            "a type": (rows.type[held], 0, types - 1),
+            "a value": (rows.value[held], -_LARGEST_FLOAT, _LARGEST_FLOAT),
+            "a flag": (rows.valid[held], 0, 1),
+            "a number": (rows.number[held], 0, LARGEST),
+            "what was learnt": (rows.learnt, 0.0, float(LARGEST)),
+            "a probability": (rows.probabilities, 0.0, 1.0),
+            "the time between events": (rows.tick, 0.0, float(LARGEST)),
+        },
+    )
+    for column in (rows.time, rows.number):
+        check((column[:, 1:] >= column[:, :-1])[held[:, 1:]].all(), STATE, "events are out of order")
+    for counter in (*(column[held] for column in rows.counts), rows.totals):
+        _check_counter(counter)
+
+
+def _check_counter(counter: NDArray[Any]) -> None:
+    """A counter may be infinite, never negative. A wide one has its exponent as the imaginary part."""
+    check_ranges(STATE, {"a counter": (counter.real, 0.0, np.inf)})
+    if np.iscomplexobj(counter):
+        check_ranges(STATE, {"an exponent": (counter.imag, -float(LARGEST), float(LARGEST))})

@@ -1,0 +1,1 @@
+"""What a summary is asked for: a regular expression over event types, and its automaton."""

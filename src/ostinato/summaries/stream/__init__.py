@@ -1,0 +1,1 @@
+"""A bucket's summaries between two steps of a stream."""

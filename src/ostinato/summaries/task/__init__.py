@@ -1,0 +1,1 @@
+"""Columns of a table -> events of summaries; their answers -> Arrow columns."""

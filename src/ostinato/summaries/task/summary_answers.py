@@ -1,0 +1,181 @@
+"""Answers of summaries, in columns of numbers -> Arrow columns with the user's types, or `SummaryAnswer`s.
+
+    layout = AnswerLayout(source, query, form)            # source: SummaryInput; can be pickled
+    answers = pool.ask_many(keys)                         # AnsweringPool, KeyedSummary
+    layout.columns(pool.answering, answers, asked_at)     # asked_at, value, count, seen, kept: Arrow arrays by name
+    layout.objects(pool.answering, answers, key_values)   # the same as SummaryAnswer objects
+    layout.schema                                         # of an output row: key columns first
+
+Without `asked_at` an answer is as of its key's last event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import QueryError
+from ostinato.expressions import types as t
+from ostinato.planning.event_types import number_type
+from ostinato.results import trend_numbers as tn
+from ostinato.results.trend_numbers import NumberForm
+from ostinato.runtimes.task.trend_results import window_edges as times_of
+from ostinato.summaries.engine.answers import Answering, Answers, Integers, KeptColumns
+from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
+from ostinato.summaries.summary_answer import AskedSummary, KeptEvent, SummaryAnswer, number_column
+from ostinato.summaries.task.summary_rows import SummaryInput
+
+ASKED_AT, VALUE, COUNT, SEEN, KEPT = "asked_at", "value", "count", "seen", "kept"
+_EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Decimals are rounded to 28 digits otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLayout:
+    """How the answers of one query over one input look."""
+
+    source: SummaryInput
+    query: SummaryQuery
+    form: NumberForm
+
+    def __post_init__(self) -> None:
+        for name in self.source.columns.keys:
+            if name.lower() in (ASKED_AT, VALUE, COUNT, SEEN, KEPT):
+                message = f"the key column '{name}' would stand beside the answer's own '{name.lower()}'"
+                raise QueryError("DUPLICATE_COLUMN", message, hint="rename the column before")
+
+    # --- types ---
+
+    @property
+    def value_type(self) -> pa.DataType:
+        """Of the aggregate."""
+        kind = self.source.value_type
+        if self.query.aggregate is SummaryAggregate.AVG:
+            return t.DOUBLE
+        return number_type(t.INT64 if kind is None else kind, self.form, approximate=False)
+
+    @property
+    def count_type(self) -> pa.DataType:
+        return number_type(t.INT64, self.form, approximate=False)
+
+    @property
+    def kept_type(self) -> pa.StructType:
+        """Of a kept event; `value` is there if the aggregate reads a column."""
+        kind = self.source.value_type
+        value = [] if kind is None else [pa.field("value", kind)]
+        fields = [pa.field("number", t.INT64), pa.field("time", self.source.time_type), pa.field("type", t.STRING)]
+        return pa.struct([*fields, *value, pa.field("contribution", self.count_type)])
+
+    @property
+    def schema(self) -> pa.Schema:
+        keys = [pa.field(name, self.source.type_of(name)) for name in self.source.columns.keys]
+        answer = {
+            ASKED_AT: self.source.time_type,
+            VALUE: self.value_type,
+            COUNT: self.count_type,
+            SEEN: t.INT64,
+            KEPT: pa.list_(pa.field("element", self.kept_type)),
+        }
+        return pa.schema([*keys, *(pa.field(name, kind) for name, kind in answer.items())])
+
+    # --- columns ---
+
+    def columns(
+        self, answering: Answering, answers: Answers, asked_at_us: NDArray[np.int64] | None = None
+    ) -> dict[str, pa.Array]:
+        """The columns of the schema behind the keys. Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM."""
+        kept = answers.kept
+        asked_at = times_of(kept.now if asked_at_us is None else asked_at_us, self.source.time_type)
+        if asked_at_us is None and not kept.started.all():
+            asked_at = pa.array(asked_at.to_pylist(), asked_at.type, mask=~kept.started)
+        events = pa.StructArray.from_arrays(self._event_columns(answering, answers), fields=list(self.kept_type))
+        return {
+            ASKED_AT: asked_at,
+            VALUE: self._value_column(answering, answers),
+            COUNT: self._counts(answers.count),
+            SEEN: pa.array(kept.seen),
+            KEPT: pa.ListArray.from_arrays(pa.array(kept.first.astype(np.int32)), events).cast(
+                self.schema.field(KEPT).type
+            ),
+        }
+
+    def _counts(self, counts: Integers) -> pa.Array:
+        return number_column(counts, self.form, is_count=True)
+
+    def _value_column(self, answering: Answering, answers: Answers) -> pa.Array:
+        if self.query.aggregate is SummaryAggregate.COUNT:
+            return self._counts(answers.count)
+        values = answering.values(answers, self.source.scale)
+        present = np.array([value is not None for value in values], np.bool_)
+        if self.query.aggregate is SummaryAggregate.SUM and not self.source.float_values:
+            numbers = np.array([value or 0 for value in values], object)
+            return number_column(numbers, self.form, present, scale=self.source.scale)
+        if self.query.aggregate is SummaryAggregate.SUM and self.form is NumberForm.LOG10:
+            sizes = tn.approximate_of(np.array([value or 0.0 for value in values], np.float64))
+            return tn.approximate_column(sizes, present, self.form, lambda row: "the summary")
+        return pa.array(values, t.DOUBLE)
+
+    def _event_columns(self, answering: Answering, answers: Answers) -> list[pa.Array]:
+        kept, kind = answers.kept, self.source.value_type
+        names = pa.array(answering.summary.automaton.types, t.STRING)
+        columns = [pa.array(kept.number), times_of(kept.time, self.source.time_type), names.take(pa.array(kept.code))]
+        if kind is not None:
+            columns.append(tn.value_column(kept.value, kept.valid, kind))
+        return [*columns, self._counts(answers.contribution)]
+
+    # --- objects ---
+
+    def objects(self, answering: Answering, answers: Answers, keys: Sequence[Mapping[str, Any]]) -> list[SummaryAnswer]:
+        """The answers one by one; `keys` are the values of the key columns."""
+        kept, asked = answers.kept, self.asked()
+        times = times_of(kept.now, self.source.time_type).to_pylist()
+        values = answering.values(answers, self.source.scale)
+        counts, events = answers.count.tolist(), self._events(answering, answers)
+        return [
+            SummaryAnswer(
+                value=self._scaled(values[at]) if self.query.aggregate is SummaryAggregate.SUM else values[at],
+                count=counts[at],
+                seen=int(kept.seen[at]),
+                kept=tuple(events[kept.first[at] : kept.first[at + 1]]),
+                asked_at=times[at] if kept.started[at] else None,
+                key=keys[at],
+                asked=asked,
+            )
+            for at in range(len(answers))
+        ]
+
+    def asked(self) -> AskedSummary:
+        query, columns = self.query, self.source.columns
+        of = "" if columns.value is None else f"({columns.value})"
+        window = query.window_us if columns.counts_units else timedelta(microseconds=query.window_us)
+        return AskedSummary(query.expression, query.aggregate.value + of, window, query.size, self.kept_type, self.form)
+
+    def _events(self, answering: Answering, answers: Answers) -> list[KeptEvent]:
+        kept = answers.kept
+        names = answering.summary.automaton.types
+        columns = zip(
+            kept.number.tolist(),
+            times_of(kept.time, self.source.time_type).to_pylist(),
+            kept.code.tolist(),
+            self._values(kept),
+            answers.contribution.tolist(),
+            strict=True,
+        )
+        return [KeptEvent(number, time, names[code], value, share) for number, time, code, value, share in columns]
+
+    def _values(self, kept: KeptColumns) -> list[Any]:
+        if self.source.value_type is None:
+            return [None] * len(kept.time)
+        values: list[Any] = tn.value_column(kept.value, kept.valid, self.source.value_type).to_pylist()
+        return values
+
+    def _scaled(self, value: Any) -> Any:
+        is_decimal = self.source.value_type is not None and t.is_decimal(self.source.value_type)
+        return Decimal(value).scaleb(-self.source.scale, _EXACTLY) if is_decimal and value is not None else value

@@ -1,0 +1,170 @@
+"""All rows of some keys in, the answers of their summaries out, at the end or at given times. No Spark here.
+
+Rows are put in order key by key, and keys are taken some at a time, so that only their summaries are in memory. A key
+is asked in rounds: its events up to the first evaluation time, the answer, and so on; a round serves all keys at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.summaries.engine.keyed import KeyedSummary
+from ostinato.summaries.engine.many_answers import AnsweringPool
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
+from ostinato.summaries.task.summary_answers import AnswerLayout
+from ostinato.summaries.task.summary_rows import SummaryRows
+
+Ints = NDArray[np.int64]
+Columns = dict[str, pa.Array]
+_KEYS_AT_ONCE = 4096
+"""Keys whose summaries are in memory together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """When to ask: at these times, at rows where the column is true (as of their time), or at the end if neither."""
+
+    times_us: tuple[int, ...] | None = None
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asks:
+    """Which key is asked when, sorted by key, then time; each once."""
+
+    key: Ints
+    time: Ints
+
+    def of_keys(self, start: int, stop: int) -> _Asks:
+        part = slice(*np.searchsorted(self.key, (start, stop)))
+        return _Asks(self.key[part], self.time[part])
+
+    def rounds(self) -> Iterator[_Asks]:
+        """The first question of each key, the second, and so on."""
+        first = np.flatnonzero(np.diff(self.key, prepend=-1))
+        number = np.arange(len(self.key)) - np.repeat(first, np.diff(np.append(first, len(self.key))))
+        order = np.argsort(number, kind="stable")
+        ends = np.cumsum(np.bincount(number)) if len(number) else ()
+        start = 0
+        for end in ends:
+            yield _Asks(self.key[order[start:end]], self.time[order[start:end]])
+            start = int(end)
+
+
+class SummaryBatch:
+    """The summaries of one query over one input."""
+
+    def __init__(self, layout: AnswerLayout, moments: Moments) -> None:
+        self.layout = layout
+        self.moments = moments
+        self.source = layout.source
+        self.is_shared = layout.query.keyed_types is not None
+
+    def answers(self, arrays: Mapping[str, pa.Array]) -> Iterator[Columns]:
+        """The columns of answers, some keys at a time. `arrays` are the input's columns: whole keys, in any order; all
+        keys where some types belong to every key."""
+        if self.is_shared:
+            yield from self._of_shared(arrays)
+            return
+        summary = Summary(self.layout.query, float_values=self.source.float_values)
+        rows = self.source.rows(arrays, summary.codes)
+        asks = self._asks(arrays, rows)
+        keys = self.source.key_arrays(arrays, rows)
+        key_at = rows.key_at()
+        for start in range(0, len(rows.examples), _KEYS_AT_ONCE):
+            stop = min(start + _KEYS_AT_ONCE, len(rows.examples))
+            part = _Keys(AnsweringPool(summary), rows.events, key_at, start, stop)
+            for asked in asks.of_keys(start, stop).rounds():
+                part.advance(asked)
+                yield self._columns(part.pool, keys, asked.key, asked.time)
+        if not self.source.columns.keys and not len(rows.examples):
+            yield from self._of_nothing(AnsweringPool(summary))
+
+    def _asks(self, arrays: Mapping[str, pa.Array], rows: SummaryRows) -> _Asks:
+        count, moments = len(rows.examples), self.moments
+        if moments.times_us is not None:
+            times = np.unique(np.array(moments.times_us, np.int64))
+            return _Asks(np.repeat(np.arange(count), len(times)), np.tile(times, count))
+        if moments.column is None:
+            last = rows.events.time[rows.key_at()[1:] - 1] if not self.is_shared else np.zeros(0, np.int64)
+            return _Asks(np.arange(count), last)
+        triggers = self._triggers(arrays, rows)
+        pairs = np.unique(np.stack((rows.key[triggers], rows.events.time[triggers])), axis=1)
+        return _Asks(pairs[0], pairs[1])
+
+    def _triggers(self, arrays: Mapping[str, pa.Array], rows: SummaryRows) -> NDArray[np.bool_]:
+        """Which events ask."""
+        if self.moments.column is None:
+            return np.zeros(len(rows.rows), np.bool_)
+        return np.asarray(arrays[self.moments.column].fill_null(False), np.bool_)[rows.rows]
+
+    def _columns(self, pool: AnsweringPool, keys: Sequence[pa.Array], asked: Ints, time: Ints | None) -> Columns:
+        chosen = pa.array(asked)
+        named = zip(self.source.columns.keys, keys, strict=True)
+        found = self.layout.columns(pool.answering, pool.ask_many(asked.tolist()), time)
+        return {**{name: array.take(chosen) for name, array in named}, **found}
+
+    def _of_nothing(self, pool: AnsweringPool) -> Iterator[Columns]:
+        """Without keys there is an answer even if there is no event."""
+        if self.moments.column is None:
+            times = None if self.moments.times_us is None else np.unique(np.array(self.moments.times_us, np.int64))
+            nobody = pool.ask_many([0] * (1 if times is None else len(times)))
+            yield self.layout.columns(pool.answering, nobody, times)
+
+    # --- where events belong to every key ---
+
+    def _of_shared(self, arrays: Mapping[str, pa.Array]) -> Iterator[Columns]:
+        """All keys in one order of time. A row that asks and belongs to every key asks all of them."""
+        keyed = KeyedSummary(self.layout.query, float_values=self.source.float_values)
+        rows = self.source.rows(arrays, keyed.codes, by_key=False)
+        keys = self.source.key_arrays(arrays, rows)
+        asks, events = self._asks(arrays, rows), rows.events
+        moments = [None] if self.moments == Moments() else np.unique(asks.time).tolist()
+        # A key column of an event without a key may hold anything: that is no key.
+        known = np.unique(rows.key[keyed.carries_key(events.codes)])
+        ask_all = {None, *events.time[self._triggers(arrays, rows) & keyed.is_shared(events.codes)].tolist()}
+        done = 0
+        for moment in moments:
+            end = len(events) if moment is None else int(np.searchsorted(events.time, moment, side="right"))
+            keyed.advance(rows.key[done:end].tolist(), events.taken(slice(done, end)))
+            done = end
+            asked = known if moment in ask_all else np.intersect1d(known, asks.key[asks.time == moment])
+            if len(asked):
+                yield self._columns(keyed.pool, keys, asked, None if moment is None else np.full(len(asked), moment))
+
+
+class _Keys:
+    """Some keys, and how far their events were taken."""
+
+    def __init__(self, pool: AnsweringPool, events: SummaryEvents, key_at: Ints, start: int, stop: int) -> None:
+        self.pool = pool
+        self.events = events
+        self.first_key = start
+        self.end = key_at[start + 1 : stop + 1]
+        self.taken = key_at[start:stop].copy()
+
+    def advance(self, asked: _Asks) -> None:
+        """Takes the events of the keys that are asked, up to their times."""
+        at = asked.key - self.first_key
+        first, until = self.taken[at], _first_after(self.events.time, self.taken[at], self.end[at], asked.time)
+        self.taken[at] = until
+        counts = until - first
+        rows = np.repeat(first - np.append(0, np.cumsum(counts)[:-1]), counts) + np.arange(counts.sum())
+        self.pool.advance(np.repeat(asked.key, counts).tolist(), self.events.taken(rows))
+
+
+def _first_after(time: Ints, low: Ints, high: Ints, moment: Ints) -> Ints:
+    """For each range of ascending times where the first lies behind the moment: binary search in all at once."""
+    low, high = low.copy(), high.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        is_open = low < high
+        before = is_open & (time[np.minimum(middle, len(time) - 1)] <= moment)
+        low = np.where(before, middle + 1, low)
+        high = np.where(is_open & ~before, middle, high)
+    return low
