@@ -11,7 +11,7 @@ from benchmarks.correlate.running import ALL, WINDOW_FIRST, Case, answer, table_
 from benchmarks.correlate.streams import Clusters, Marks, Quotes, Ticks, quotes_file
 from benchmarks.experiment import Scale, expect
 from benchmarks.records import Record
-from ostinato.language.correlation import read_correlation
+from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.reference.correlation import correlate_rows
 
 TABLE_1_PRICES = (10, 6, 6, 5, 7, 6, 11, 8, 8, 3, 3)

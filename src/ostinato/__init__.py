@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
 
 if TYPE_CHECKING:
+    from ostinato.api.correlations import CorrelationQuery, CorrelationResult, correlate
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsResult, graph, paths
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
-    from ostinato.runtimes.correlations import CorrelationQuery, CorrelationResult, correlate
     from ostinato.runtimes.event_queries import EventsQuery, events
     from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
@@ -56,9 +56,9 @@ _HOMES = {
     "both": "ostinato.language.event_fluent",
     "repeated": "ostinato.language.event_fluent",
     "seq": "ostinato.language.event_fluent",
-    "CorrelationQuery": "ostinato.runtimes.correlations",
-    "CorrelationResult": "ostinato.runtimes.correlations",
-    "correlate": "ostinato.runtimes.correlations",
+    "CorrelationQuery": "ostinato.api.correlations",
+    "CorrelationResult": "ostinato.api.correlations",
+    "correlate": "ostinato.api.correlations",
     "EventsQuery": "ostinato.runtimes.event_queries",
     "VirtualClock": "ostinato.kernels.clock",
     "Workload": "ostinato.runtimes.workloads",

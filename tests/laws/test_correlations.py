@@ -20,17 +20,17 @@ from tests.examples import examples
 from tests.laws.comparison import differing
 from tests.laws.correlation_strategies import Asked, correlations, with_another_archive
 
+from ostinato.api.correlations import correlate
+from ostinato.correlations.language.correlation_parser import read_correlation
+from ostinato.correlations.strategies.sides import NO_TIME
+from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
-from ostinato.language.correlation import read_correlation
+from ostinato.local.local_correlations import LocalCorrelation
+from ostinato.local.table_archive import TableReader
 from ostinato.planning.typed import Limits
 from ostinato.reference.correlation import correlate_rows
-from ostinato.runtimes.correlation_archive import TableReader
-from ostinato.runtimes.correlations import correlate
-from ostinato.runtimes.local_correlations import LocalCorrelation
-from ostinato.runtimes.task.correlation import CorrelationOptions, Correlator
 from ostinato.runtimes.task.stream_batches import as_batch
-from ostinato.techniques.live_archive.sides import NO_TIME
 
 Options = dict[str, Any]
 
@@ -132,7 +132,7 @@ SMALL_BUFFERS: tuple[Options, ...] = (
 
 
 class GrowingArchive:
-    """A stream with another table as archive, as `runtimes/spark/correlation_batch.py` runs it. Some rows reach the
+    """A stream with another table as archive, as `spark/correlations/correlation_batch.py` runs it. Some rows reach the
     table a few steps after the watermark has passed them. Rows are read back from those that were taken in."""
 
     def __init__(self, asked: Asked, chance: random.Random) -> None:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from ostinato.correlations.language.correlation_parser import read_correlation
+from ostinato.correlations.plan.correlation_plan import (
+    Clock,
+    Clocks,
+    CorrelationPlan,
+    Equality,
+    clocks_of,
+    plan_correlation,
+)
 from ostinato.errors import QueryError
 from ostinato.expressions.parsing import parse_expression
-from ostinato.language.correlation import read_correlation
-from ostinato.planning.correlation_plan import Clock, Clocks, CorrelationPlan, Equality, clocks_of, plan_correlation
 
 TEXT = """SELECT {items} FROM x MATCH_RECOGNIZE (PARTITION BY s ORDER BY {order}
       MEASURES LAST(p) AS low, A.v AS venue, LAST(p) + 1 AS more INCREMENTAL MATCHES PATTERN (A B+)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.language.correlation import read_correlation
-from ostinato.query.correlation import Correlation
+from ostinato.correlations.language.correlation import Correlation
+from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.reference.correlation import correlate_rows
 
 FALL = "MEASURES A.p AS pli, LAST(B.p) AS plm INCREMENTAL MATCHES PATTERN (A B+) DEFINE B AS p < PREV(p)"

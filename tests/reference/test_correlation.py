@@ -7,8 +7,8 @@ from datetime import date, datetime
 import pytest
 from tests.reference.correlations import FALL, TABLE_1, TICK, at_minutes, correlation, starts_and_ends
 
+from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.errors import MatchError
-from ostinato.language.correlation import read_correlation
 from ostinato.reference.correlation import correlate_rows
 
 RISE = "DEFINE B AS p > PREV(p)"

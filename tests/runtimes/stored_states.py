@@ -16,12 +16,12 @@ from tests.runtimes.task.test_bounded_stream import Stream as WorkloadStream
 from tests.runtimes.test_summary_stream import INPUT, Bucket, Row, table, told
 
 import ostinato as ost
+from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
+from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.planning.typed import Limits
 from ostinato.runtimes.bounded_options import BoundRequest
-from ostinato.runtimes.local_correlations import LocalCorrelation
-from ostinato.runtimes.task.correlation import CorrelationOptions, Correlator
 from ostinato.runtimes.task.stream_state import BucketState
 from ostinato.stored_state import Section, seal
 from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery

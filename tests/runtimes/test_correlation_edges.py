@@ -10,8 +10,8 @@ import pytest
 from tests.runtimes.test_correlations import FALL, STRATEGIES, TICK, answer, prices, query
 
 import ostinato as ost
+from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.errors import OstinatoError
-from ostinato.language.correlation import read_correlation
 from ostinato.reference.correlation import correlate_rows
 
 ANY = "PATTERN (A)"

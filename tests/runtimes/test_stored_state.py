@@ -23,8 +23,8 @@ import pytest
 from tests.runtimes.stored_states import NUMBERS, SYSTEMS, Blob, Stored, damages, stored
 
 import ostinato as ost
+from ostinato.correlations.task.correlation_state import Marks, read_state, state_bytes
 from ostinato.errors import MatchError
-from ostinato.runtimes.task.correlation_state import Marks, read_state, state_bytes
 from ostinato.runtimes.task.stream_batches import to_bytes
 from ostinato.runtimes.task.stream_state import Keys
 from ostinato.stored_state import FORMAT_VERSION, Section, read_batch, seal, unseal

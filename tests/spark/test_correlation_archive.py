@@ -14,10 +14,10 @@ from pyspark.sql import types as s
 
 from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings
-from ostinato.runtimes.spark.correlation_archive import ArchiveFolder, ArchiveTimes
-from ostinato.runtimes.spark.correlation_clock import as_constant, as_number, is_later
-from ostinato.runtimes.spark.correlation_wanted import Wanted, WantedSchema
-from ostinato.runtimes.spark.correlation_worker_reads import WorkerReads
+from ostinato.spark.correlations.correlation_clock import as_constant, as_number, is_later
+from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes
+from ostinato.spark.correlations.wanted_rows import Wanted, WantedSchema
+from ostinato.spark.correlations.worker_reads import WorkerReads
 
 KEYS = ("first key", "k")
 TIMES = {"a": (1, 4, 4, 7, 9), "b": (2, 8), "c": (5,)}

@@ -14,7 +14,7 @@ from tests.spark.correlations import QUERY, comparable, in_process
 from tests.spark.streams import Source, pieces, trades
 
 import ostinato as ost
-from ostinato.runtimes.spark.correlation_finish import finish_correlation
+from ostinato.spark.correlations.correlation_finish import finish_correlation
 
 pytestmark = pytest.mark.slow
 

@@ -15,11 +15,11 @@ from tests.spark.correlations import ARCHIVE, LIVE, QUERY, comparable, in_proces
 from tests.spark.streams import Source, pieces, seconds, trades
 
 import ostinato as ost
-from ostinato.runtimes.spark.correlation_archive import ArchiveFolder
-from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
-from ostinato.runtimes.spark.correlation_finish import finish_correlation
-from ostinato.runtimes.spark.correlation_stream import CorrelationStep, StreamTerms, define_correlation
-from ostinato.runtimes.task.correlation_task import CorrelationOptions
+from ostinato.correlations.task.correlation_task import CorrelationOptions
+from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
+from ostinato.spark.correlations.correlation_finish import finish_correlation
+from ostinato.spark.correlations.correlation_stream import CorrelationStep, StreamTerms, define_correlation
+from ostinato.spark.correlations.stream_archive import ArchiveFolder
 
 NOW = {"availableNow": True}
 NAMED = QUERY.replace("*", "correlation_start, correlation_end, live.symbol, f, l, af, al", 1)

@@ -9,7 +9,7 @@ from tests.spark.correlations import QUERY, comparable, in_process
 from tests.spark.streams import Source, pieces, trades
 
 import ostinato as ost
-from ostinato.runtimes.spark.correlation_finish import finish_correlation
+from ostinato.spark.correlations.correlation_finish import finish_correlation
 
 
 def test_batch_and_stream(connect: Any, tmp_path: Path) -> None:

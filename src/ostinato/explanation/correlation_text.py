@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from ostinato.language.correlation import correlation_of, find_correlations
+from ostinato.correlations.language.correlation import Correlation, Region
+from ostinato.correlations.language.correlation_parser import correlation_of, find_correlations
 from ostinato.language.statement import read_statement
-from ostinato.query.correlation import Correlation, Region
 from ostinato.query.match_recognize import MatchMode
 
 _STRATEGIES = {

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START, Correlation
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import ColumnRef, Expr, Name, rebuild
-from ostinato.query.correlation import CORRELATION_END, CORRELATION_START, Correlation
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.reference.navigation import Place, Scope, evaluate
 from ostinato.reference.oracle import Layout, Match, find_matches, layouts

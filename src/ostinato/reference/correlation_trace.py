@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ostinato.query.correlation import Correlation
+from ostinato.correlations.language.correlation import Correlation
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.reference.oracle import Layout, admission, find_matches, layouts
 from ostinato.reference.ordering import Row

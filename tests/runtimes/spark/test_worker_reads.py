@@ -11,9 +11,9 @@ import pytest
 
 from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings
-from ostinato.runtimes.spark.correlation_archive import BATCH_ID, BUCKET_ID, CLOCK
-from ostinato.runtimes.spark.correlation_wanted import FROM, ROWS_BEFORE, TO, wanted_key
-from ostinato.runtimes.spark.correlation_worker_reads import WorkerReads
+from ostinato.spark.correlations.stream_archive import BATCH_ID, BUCKET_ID, CLOCK
+from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO, wanted_key
+from ostinato.spark.correlations.worker_reads import WorkerReads
 
 NAN = float("nan")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.techniques.live_archive.cost_model import Factors
+from ostinato.correlations.strategies.cost_model import Factors
 
 FACTORS = Factors(
     rows=1_000,

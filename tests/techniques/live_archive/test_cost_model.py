@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.techniques.live_archive.made_up_factors import FACTORS
 
-from ostinato.techniques.live_archive.cost_model import (
+from ostinato.correlations.strategies.cost_model import (
     CHOICES,
     Choice,
     Factors,

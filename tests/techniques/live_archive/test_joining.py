@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato.correlations.language.correlation import Region
+from ostinato.correlations.strategies import joining
+from ostinato.correlations.strategies.joining import Lives, Pairs, Starts, by_start, join, join_equal
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.query.correlation import Region
-from ostinato.techniques.live_archive import joining
-from ostinato.techniques.live_archive.joining import Lives, Pairs, Starts, by_start, join, join_equal
 
 pytestmark = pytest.mark.kernel
 

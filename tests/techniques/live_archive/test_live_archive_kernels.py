@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ostinato.correlations.strategies import contained, sides
+from ostinato.correlations.strategies import result_order as ordering
+from ostinato.correlations.strategies import step_matches as found
+from ostinato.correlations.strategies.result_order import ResultTimes
+from ostinato.correlations.strategies.sides import Ints, Times
+from ostinato.correlations.strategies.step_matches import LiveMatches
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.kernels.stopping import new_stop_flag
-from ostinato.techniques.live_archive import contained, found, ordering, sides
-from ostinato.techniques.live_archive.found import LiveMatches
-from ostinato.techniques.live_archive.ordering import ResultTimes
-from ostinato.techniques.live_archive.sides import Ints, Times
 
 pytestmark = pytest.mark.kernel
 Kernel = Callable[..., Any]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.query.correlation import Region
-from ostinato.techniques.live_archive.buffer import NOTHING_MISSING, Missing, rows_to_keep
-from ostinato.techniques.live_archive.found import Growths
-from ostinato.techniques.live_archive.ordering import Future, first_possible_start, future_of
-from ostinato.techniques.live_archive.sides import Ints, Times, covered, first_longer, runs_of
+from ostinato.correlations.language.correlation import Region
+from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING, Missing, rows_to_keep
+from ostinato.correlations.strategies.result_order import Future, first_possible_start, future_of
+from ostinato.correlations.strategies.sides import Ints, Times, covered, first_longer, runs_of
+from ostinato.correlations.strategies.step_matches import Growths
 
 SEVEN = Region("time", 7)
 NOTHING_MISSED = Missing(np.array([NOTHING_MISSING]), np.array([NOTHING_MISSING]))

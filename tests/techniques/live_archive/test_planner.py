@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.techniques.live_archive.made_up_factors import FACTORS
 
-from ostinato.techniques.live_archive.cost_model import CHOICES, Choice, Factors, costs_of
-from ostinato.techniques.live_archive.planner import (
+from ostinato.correlations.strategies.cost_model import CHOICES, Choice, Factors, costs_of
+from ostinato.correlations.strategies.strategy_planner import (
     EAGER,
     Decision,
     Settings,

@@ -16,19 +16,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text
+from ostinato.correlations.language.correlation_parser import CorrelationText, find_correlations
 from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.expressions.lexer import tokenize
-from ostinato.language.correlation import CorrelationText, find_correlations
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.statement import Clause, CommonTable, Statement, read_statement
 from ostinato.planning.typed import Limits
 from ostinato.runtimes.spark.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
 from ostinato.runtimes.spark.clause import Options, match_dataframe
-from ostinato.runtimes.spark.correlation import pairs_of
-from ostinato.runtimes.spark.correlation_sql import Piece, correlation_pieces, written_alike
 from ostinato.runtimes.spark.query import check_spark, refusal, session_settings
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.statement_arguments import Args, check_tables, parameter_values
+from ostinato.spark.correlations.correlation_dataframe import pairs_of
+from ostinato.spark.correlations.correlation_sql import Piece, correlation_pieces, written_alike
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
 
 

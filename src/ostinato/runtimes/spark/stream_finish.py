@@ -12,8 +12,6 @@ from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.clause_stream_finish import finished_clauses
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
-from ostinato.runtimes.spark.correlation_checkpoint import CorrelationCheckpoint
-from ostinato.runtimes.spark.correlation_finish import finish_correlation
 from ostinato.runtimes.spark.event_finish import finished_events
 from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
@@ -23,6 +21,8 @@ from ostinato.runtimes.spark.stream_definition import StreamDefinition
 from ostinato.runtimes.spark.stream_output import measured_stream, stream_schema
 from ostinato.runtimes.spark.stream_task import stream_task
 from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
+from ostinato.spark.correlations.correlation_finish import finish_correlation
 
 
 @only_our_errors()

@@ -1,0 +1,1 @@
+"""Text of a correlation -> Correlation: two clauses joined by RECENT."""

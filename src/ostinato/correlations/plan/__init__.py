@@ -1,0 +1,1 @@
+"""Correlation and the columns of both inputs -> CorrelationPlan."""

@@ -1,0 +1,80 @@
+"""Which rows of the archive stay at hand: the recent buffer (DejaVu, section 4.2).
+
+With the result cache these are the rows behind the last start that was searched, and those of starts that may still
+grow; without it the whole region of live matches to come. Where the buffer has a capacity, its oldest rows go,
+and a region that needs them has to be read from the archive again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ostinato.correlations.strategies.result_order import Future
+from ostinato.correlations.strategies.sides import Ints, Mask, Times
+
+NOTHING_MISSING = np.iinfo(np.int64).max
+
+
+class Missing(NamedTuple):
+    """Of each key the starts that were not searched and miss rows: their times are `since` <= time < `until`.
+
+    `since` is NOTHING_MISSING where there are none.
+    """
+
+    since: Ints
+    until: Ints
+
+    @property
+    def is_some(self) -> Mask:
+        """Whether a key misses anything."""
+        return self.since < self.until
+
+
+class Kept(NamedTuple):
+    """Of each key the first row that stays, and what goes although it may be needed."""
+
+    first: Ints
+    missing: Missing
+
+
+def rows_to_keep(
+    times: Times,
+    future: Future,
+    unsearched_from: Ints,
+    open_starts: Ints,
+    before: int,
+    capacity: int | None,
+    missing: Missing,
+) -> Kept:
+    """`before`: how many rows in front of a start conditions and measures read; `missing`: what is gone already."""
+    begin, end = times.key_at[:-1], times.key_at[1:]
+    needed = np.minimum(np.maximum(unsearched_from, future.row), end)
+    key = times.key_of(open_starts)
+    still = open_starts >= future.row[key]
+    np.minimum.at(needed, key[still], open_starts[still])
+    first = future.rows_before(needed, before, begin) if before else needed
+    first = np.minimum(first, future.counted_from)
+    is_past = (missing.until <= future.time) & future.begins_at_hand
+    missing = Missing(np.where(is_past, NOTHING_MISSING, missing.since), missing.until)
+    if missing.is_some.any():
+        first = np.where(missing.is_some, at_change_of_time(times, first), first)
+    if capacity is None:
+        return Kept(first, missing)
+    cut = at_change_of_time(times, np.clip(end - capacity - before, first, future.counted_from))
+    first_start = np.minimum(cut + before, end)  # the first start whose rows are all there
+    loses = (cut > first) & (needed < first_start)
+    since, until = missing.since.copy(), missing.until.copy()
+    since[loses] = np.minimum(since[loses], times.start[needed[loses]])
+    until[loses] = times.start[first_start[loses] - 1] + 1
+    return Kept(np.where(loses, cut, first), Missing(since, until))
+
+
+def at_change_of_time(times: Times, rows: Ints) -> Ints:
+    """The first row of those with the same start: what is read back by time must not be at hand in part."""
+    inside = rows < times.key_at[1:]
+    result = rows.copy()
+    keys = np.flatnonzero(inside)
+    result[keys] = np.maximum(times.first_at_least(times.start, keys, times.start[rows[keys]]), times.key_at[keys])
+    return result

@@ -1,0 +1,224 @@
+"""Pairs of matches -> result rows: the columns of both, and when the correlation starts and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
+from ostinato.correlations.plan.correlation_plan import Clock
+from ostinato.correlations.strategies.joining import OrderedPairs, Pairs, by_start
+from ostinato.correlations.strategies.result_order import ResultTimes, merged_order
+from ostinato.correlations.strategies.sides import Ints
+from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, Outcome
+from ostinato.correlations.task.correlation_state import Remembered
+from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
+from ostinato.correlations.task.side_rows import WindowSide
+from ostinato.expressions import types as t
+from ostinato.matching.growths import ProbeMatches
+from ostinato.rows.batches import one_array
+from ostinato.rows.times import DAY_US
+from ostinato.runtimes.task.stream_batches import joined, split
+
+KEY, START, END, PLACE = "__ost_key", "__ost_start", "__ost_end", "__ost_place"
+LIVE, ARCHIVE = "live", "archive"
+
+
+def output_fields(task: CorrelationTask) -> pa.Schema:
+    """The columns of results: the correlation's own, then those of the live and of the archive match."""
+    kind = task.live.clock.type
+    own = [pa.field(CORRELATION_START, kind), pa.field(CORRELATION_END, kind)]
+    return pa.schema([*own, *_fields(task.live, LIVE), *_fields(task.archive, ARCHIVE)])
+
+
+def _fields(side: SideTask, prefix: str) -> list[pa.Field]:
+    plan = side.typed.plan
+    shown = [side.column_type(name) for name in plan.shown]
+    return [
+        pa.field(f"{prefix}.{name}", kind)
+        for name, kind in zip(side.output_names, [*shown, *side.typed.slot_types], strict=True)
+    ]
+
+
+def moments(values: Ints, clock: Clock) -> pa.Array:
+    """Times as the clock's type has them."""
+    if clock.type == t.DATE:
+        return pa.array(values // DAY_US).cast(pa.int32()).cast(clock.type)
+    return pa.array(values).cast(clock.type)
+
+
+class ResultWriter:
+    """Writes the results of one correlation's steps."""
+
+    def __init__(self, task: CorrelationTask) -> None:
+        self.task = task
+        self.schema = output_fields(task)
+        own = [pa.field(name, pa.int64()) for name in (KEY, START, END)]
+        self.held_schema = pa.schema([*own, *self.schema])
+        cached = [pa.field(name, pa.int64()) for name in (KEY, PLACE, START, END)]
+        self.cache_schema = pa.schema([*cached, *_fields(task.archive, ARCHIVE)])
+        self._texts = frozenset(name for name in task.live.typed.plan.shown if _is_text(task.live.column_type(name)))
+        self._equal_keys = [
+            (name, other)
+            for name, other in task.keys
+            if task.live.column_type(name) == task.archive.column_type(other)
+            and not pa.types.is_floating(task.live.column_type(name))  # 0.0 equals -0.0, and is another value
+        ]
+
+    def rows(self, live: WindowSide, outcome: Outcome, number: Ints | None, before: Remembered) -> NewResults:
+        """The pairs as result rows, by key, start and end."""
+        task, growths = self.task, outcome.growths
+        unordered = Pairs(outcome.live_of_pair, outcome.growth_of_pair)
+        pairs = by_start(unordered, growths.key, growths.start, len(outcome.live.key))
+        of_live = self._live_columns(live, outcome, number, pairs)
+        equal = {other: of_live[name] for name, other in self._equal_keys}
+        others = [name for name in task.archive.output_names if name not in equal]
+        used, taken = _compacted(pairs.growth, pairs.of_growth)
+        values = self.archive_values(outcome, used, before, others)
+        of_archive = equal | {name: array.take(taken) for name, array in values.items()}
+        start = moments(growths.start, task.live.clock).take(pa.array(pairs.growth))
+        end = moments(outcome.live.end, task.live.clock).take(pa.array(pairs.live))
+        in_order = [of_archive[name] for name in task.archive.output_names]
+        return NewResults(pairs, outcome, _typed([start, end, *of_live.values(), *in_order], self.schema))
+
+    def _live_columns(
+        self, live: WindowSide, outcome: Outcome, number: Ints | None, pairs: OrderedPairs
+    ) -> dict[str, pa.Array]:
+        """The live matches' output columns for the pairs; each is computed once."""
+        assert outcome.live_found is not None
+        used, taken = _compacted(pairs.live, pairs.of_live)
+        found = outcome.live.found[used]
+        values = live.values(outcome.live_found, found, None if number is None else number[found]).arrays
+        of_key = RunsOfKeys(outcome.live.key[used], pairs.of_live[used])
+        return {
+            name: of_key.repeated(values[name]) if name in self._texts else values[name].take(taken)
+            for name in self.task.live.output_names
+        }
+
+    def archive_values(
+        self, outcome: Outcome, chosen: Ints, before: Remembered, names: Sequence[str]
+    ) -> dict[str, pa.Array]:
+        """Some of the archive's output columns for these growths of the step."""
+        assert isinstance(outcome.archive, WindowSide)
+        return self.growth_values(outcome.growths, outcome.archive_found, outcome.archive, chosen, before, names)
+
+    def growth_values(
+        self,
+        growths: Growths,
+        found: ProbeMatches | None,
+        side: WindowSide,
+        chosen: Ints,
+        before: Remembered,
+        names: Sequence[str],
+    ) -> dict[str, pa.Array]:
+        """Of growths that are chosen once each; their values are computed, or taken from the cache."""
+        growths = growths.chosen(chosen)
+        is_new = growths.found != NOT_FOUND_HERE
+        parts: list[Sequence[pa.Array]] = []
+        if is_new.any() or before.cache is None:
+            assert found is not None
+            values = side.values(found, growths.found[is_new])
+            parts.append([values.arrays[name] for name in names])
+        if not is_new.all():
+            assert before.cache is not None
+            stored = pa.array(growths.stored[~is_new])
+            parts.append([before.cache.column(f"{ARCHIVE}.{name}").take(stored) for name in names])
+        if len(parts) == 1:
+            return dict(zip(names, parts[0], strict=True))
+        place = np.empty(len(is_new), np.int64)
+        place[np.concatenate([np.flatnonzero(is_new), np.flatnonzero(~is_new)])] = np.arange(len(is_new))
+        columns = [one_array(pa.chunked_array(pieces)).take(pa.array(place)) for pieces in zip(*parts, strict=True)]
+        return dict(zip(names, columns, strict=True))
+
+    def cache(self, outcome: Outcome, kept: Ints, before: Remembered) -> pa.RecordBatch | None:
+        """Growths that later steps may need, with their values."""
+        if not len(kept):
+            return None
+        growths = outcome.growths.chosen(kept)
+        numbers = [pa.array(column) for column in (growths.key, growths.place, growths.start, growths.end)]
+        values = self.archive_values(outcome, kept, before, self.task.archive.output_names)
+        return _typed([*numbers, *values.values()], self.cache_schema)
+
+    def split(
+        self, held: pa.RecordBatch | None, new: NewResults | None, first_possible: Ints | None
+    ) -> tuple[pa.Table, pa.RecordBatch | None]:
+        """What can be given and what waits, both by key, start and end as what comes in. None: nothing has to wait."""
+        if held is None and new is not None and first_possible is None:
+            return pa.Table.from_batches([new.rows]), None
+        latest = None if new is None else new.with_times(self.held_schema)
+        rows = joined([held, latest])
+        if rows is None:
+            return self.schema.empty_table(), None
+        if held is not None and latest is not None:
+            rows = rows.take(pa.array(merged_order(_times_of(held), _times_of(latest))))
+        waits = None
+        if first_possible is not None:
+            goes = np.asarray(rows.column(START)) <= first_possible[np.asarray(rows.column(KEY))]
+            rows, waits = split(rows, goes)
+            if rows is None:
+                return self.schema.empty_table(), waits
+        return pa.Table.from_arrays(rows.columns[3:], schema=self.schema), waits
+
+
+@dataclass(frozen=True, slots=True)
+class NewResults:
+    """The results of one step, by key, start and end."""
+
+    pairs: OrderedPairs
+    outcome: Outcome
+    rows: pa.RecordBatch
+
+    def with_times(self, schema: pa.Schema) -> pa.RecordBatch:
+        """With what puts them in order among those that wait."""
+        live, growths = self.outcome.live, self.outcome.growths
+        own = [live.key[self.pairs.live], growths.start[self.pairs.growth], live.end[self.pairs.live]]
+        return pa.RecordBatch.from_arrays([*map(pa.array, own), *self.rows.columns], schema=schema)
+
+
+class RunsOfKeys:
+    """Result rows lie key by key: a text that all rows of a key have is written in runs, not taken row by row."""
+
+    def __init__(self, key: Ints, pairs: Ints) -> None:
+        """Of matches, key by key: the key, and how many pairs it is in (one at least)."""
+        self.first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+        self.ends = np.cumsum(np.add.reduceat(pairs, self.first))
+
+    def repeated(self, of_match: pa.Array) -> pa.Array:
+        """For each result row the value of its key."""
+        of_key = of_match.take(pa.array(self.first))
+        return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(pa.array(self.ends), of_key))
+
+
+def _times_of(results: pa.RecordBatch) -> ResultTimes:
+    return ResultTimes(*(np.asarray(results.column(name)) for name in (KEY, START, END)))
+
+
+def cached_starts(cache: pa.RecordBatch) -> int:
+    """How many archive starts the cache knows matches of; they lie together."""
+    key, place = np.asarray(cache.column(KEY)), np.asarray(cache.column(PLACE))
+    return 1 + int(((key[1:] != key[:-1]) | (place[1:] != place[:-1])).sum())
+
+
+def _compacted(chosen: Ints, times_chosen: Ints) -> tuple[Ints, pa.Array]:
+    """What is chosen at all, ascending, and the place of each choice among it."""
+    used = np.flatnonzero(times_chosen)
+    if len(used) == len(times_chosen):
+        return used, pa.array(chosen)
+    return used, pa.array((np.cumsum(times_chosen > 0) - 1)[chosen])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Of these types equal values are the same value; 0.0 and -0.0 aren't."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
+
+
+def _typed(arrays: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    fitting = [
+        array if array.type == field.type else array.cast(field.type)
+        for array, field in zip(arrays, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(fitting, schema=schema)

@@ -1,0 +1,121 @@
+"""A correlation's state that was read back -> STATE_FORMAT where its parts don't fit the query or one another."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.correlations.strategies.sides import NO_TIME, Ints
+from ostinato.correlations.task.correlation_results import KEY, PLACE, START, ResultWriter
+from ostinato.correlations.task.correlation_state import OFFSET, STATE, Marks, Remembered
+from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
+from ostinato.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
+
+
+def check_remembered(
+    state: Remembered, task: CorrelationTask, writer: ResultWriter, live: pa.Table | None, archive: pa.Table | None
+) -> None:
+    """Raises STATE_FORMAT. `live` and `archive` are the rows that arrive beside the state."""
+    check_ranges(STATE, {"the time up to which rows are known": (state.known_until, NO_TIME, LARGEST)})
+    _check_keys(state, task)
+    _check_marks(state, task)
+    _check_rows(state.live, state.waiting_live, live, task.live)
+    if task.shared:
+        check(state.archive is None and state.waiting_archive is None, STATE, "there are rows of another archive")
+    else:
+        _check_rows(state.archive, state.waiting_archive, archive, task.archive)
+    _check_by_key(state, writer)
+    _check_plain_numbers({name: getattr(state.totals, name) for name in type(state.totals).__slots__})
+    _check_plain_numbers(state.planner)
+
+
+def _check_keys(state: Remembered, task: CorrelationTask) -> None:
+    count = len(state.marks.base)
+    if not task.keys:
+        check(state.keys is None and count <= 1, STATE, "there are keys where none were asked for")
+        return
+    if state.keys is None:
+        check(count == 0, STATE, "keys are missing")
+        return
+    kinds = {task.live.arriving(name): task.live.column_type(name) for name, _ in task.keys}
+    check_columns_are(state.keys, kinds, STATE)
+    check(state.keys.num_rows == count, STATE, "there are other keys than marks")
+
+
+def _check_marks(state: Remembered, task: CorrelationTask) -> None:
+    marks: Marks = state.marks
+    archive_rows = marks.live_rows if task.shared else LARGEST
+    check_ranges(
+        STATE,
+        {
+            "live rows": (marks.live_rows, 0, LARGEST),
+            "the next start": (marks.live_start, 0, marks.live_rows),
+            "what was given": (marks.live_given, 0, marks.live_rows),
+            "the number of matches": (marks.number, 0, LARGEST),
+            "archive rows": (marks.archive_rows, 0, archive_rows),
+            "the first place": (marks.base, -LARGEST, LARGEST),
+            "what was searched": (marks.search_from, 0, LARGEST),
+        },
+    )
+    check(int(marks.live_rows.sum()) == _count(state.live), STATE, "it counts other live rows than there are")
+    if not task.shared:
+        check(int(marks.archive_rows.sum()) == _count(state.archive), STATE, "it counts other archive rows")
+
+
+def _count(rows: pa.RecordBatch | None) -> int:
+    return 0 if rows is None else int(rows.num_rows)
+
+
+def _check_rows(
+    kept: pa.RecordBatch | None, waiting: pa.RecordBatch | None, arriving: pa.Table | None, side: SideTask
+) -> None:
+    """Kept rows have the columns of those that arrive; where none do, at least those that the clause reads."""
+    wanted = set(side.no_rows().schema.names)
+    for rows in (kept, waiting):
+        if rows is None:
+            continue
+        check(wanted <= set(rows.schema.names), STATE, "rows lack a column")
+        if arriving is not None:
+            check_columns_are(rows, {field.name: field.type for field in arriving.schema}, STATE)
+    if kept is not None and waiting is not None:
+        check(kept.schema == waiting.schema, STATE, "rows have different columns")
+
+
+def _check_by_key(state: Remembered, writer: ResultWriter) -> None:
+    """What belongs to keys by their numbers, and lies key by key."""
+    keys = len(state.marks.base)
+    if state.open_starts is not None:
+        check_columns_are(state.open_starts, {KEY: pa.int64(), OFFSET: pa.int64()}, STATE)
+        key = _numbers(state.open_starts, KEY, keys)
+        offset = whole_numbers(state.open_starts.column(OFFSET), STATE)
+        check_ranges(STATE, {"an open start": (offset, 0, state.marks.archive_rows[key] - 1)})
+    for part, schema, then in ((state.cache, writer.cache_schema, PLACE), (state.held, writer.held_schema, START)):
+        if part is not None:
+            check_columns_are(part, {field.name: field.type for field in schema}, STATE)
+            key = _numbers(part, KEY, keys)
+            for name in [name for name in schema.names if name.startswith("__ost_")]:
+                check_ranges(STATE, {name: (whole_numbers(part.column(name), STATE), -LARGEST, LARGEST)})
+            later = np.asarray(part.column(then))
+            in_order = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (later[1:] >= later[:-1]))
+            check(in_order.all(), STATE, "results are out of order")
+
+
+def _numbers(part: pa.RecordBatch, name: str, keys: int) -> Ints:
+    numbers = whole_numbers(part.column(name), STATE)
+    check_ranges(STATE, {"the number of a key": (numbers, 0, keys - 1)})
+    return numbers
+
+
+def _check_plain_numbers(value: Any) -> None:
+    """Counts, costs and times: all numbers of the planner and of the totals are finite and not negative."""
+    if isinstance(value, dict):
+        for one in value.values():
+            _check_plain_numbers(one)
+    elif isinstance(value, list):
+        for one in value:
+            _check_plain_numbers(one)
+    elif isinstance(value, int | float):
+        check(math.isfinite(value) and 0 <= value <= LARGEST, STATE, "a count or a time is out of range")

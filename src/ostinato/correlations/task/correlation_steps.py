@@ -1,0 +1,162 @@
+"""What was taken in -> the step that strategies work on; and many rows -> several steps, by time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.correlations.strategies.sides import NO_TIME, Ints, Times, first_longer
+from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths
+from ostinato.correlations.strategies.steps import CodesOfValues, Step
+from ostinato.correlations.task.correlation_intake import Intake
+from ostinato.correlations.task.correlation_state import Remembered
+from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
+from ostinato.correlations.task.side_rows import SideWorker, WindowSide
+from ostinato.runtimes.task.stream_batches import as_batch
+
+
+class Sides(NamedTuple):
+    """Both sides' rows, ready to be searched."""
+
+    live: WindowSide
+    archive: WindowSide
+
+
+def step_of(
+    task: CorrelationTask,
+    before: Remembered,
+    intake: Intake,
+    sides: Sides,
+    codes: CodesOfValues | None,
+    *,
+    finished: bool,
+) -> Step:
+    """The rows of a step with what is remembered of them."""
+    marks = intake.marks
+    live_at, archive_at = sides.live.times.key_at, sides.archive.times.key_at
+    first_start = live_at[:-1] + marks.live_start
+    until = None if finished else intake.known_until
+    live_end = _consumable(sides.live, task.live, until, first_start)
+    archive_end = _consumable(sides.archive, task.archive, until, archive_at[:-1])
+    for side, end in ((sides.live, live_end), (sides.archive, archive_end)):
+        side.known_until = min(side.known_until, _before_waiting(side.times, end))
+        side.decided_until = end
+    return Step(
+        live=sides.live,
+        archive=sides.archive,
+        region=task.region,
+        modes=task.modes,
+        first_live_start=first_start,
+        given=live_at[:-1] + marks.live_given,
+        live_end=live_end,
+        live_ends_rise=not sides.live.times.keys_with_late_ends().any(),
+        search_from=np.minimum(archive_at[:-1] + marks.search_from, archive_at[1:]),
+        reopened=_reopened(before, intake, archive_at),
+        archive_end=archive_end,
+        base=marks.base,
+        known=_known(before),
+        finished=finished,
+        codes=codes,
+    )
+
+
+def _consumable(side: WindowSide, task: SideTask, known_until: int | None, start: Ints) -> Ints:
+    """Of each key the row before which rows may be consumed: what lasts longer than is known waits. None: nothing."""
+    end = side.times.key_at[1:]
+    if known_until is None:
+        return end
+    if task.clock.has_intervals:
+        end = first_longer(side.times, known_until)
+    return np.maximum(end - task.rows_after, np.minimum(start, end))
+
+
+def _before_waiting(times: Times, end: Ints) -> int:
+    """Rows at hand that can't be consumed yet are among those that follow: these are later than this."""
+    waiting = end[end < times.key_at[1:]]
+    return max(int(times.start[waiting].min(initial=np.iinfo(np.int64).max)) - 1, NO_TIME)
+
+
+def _reopened(before: Remembered, intake: Intake, archive_at: Ints) -> Ints:
+    """The archive's rows whose starts were open after the last step."""
+    if before.open_starts is None:
+        return np.empty(0, np.int64)
+    key, offset = (np.asarray(column) for column in before.open_starts.columns)
+    read_back = before.marks.base - intake.marks.base[: len(before.marks.base)]
+    rows: Ints = archive_at[key] + offset + read_back[key]
+    return rows
+
+
+def _known(before: Remembered) -> Growths:
+    """The archive matches of the cache."""
+    if before.cache is None:
+        return Growths.none()
+    key, place, start, end = (np.asarray(column) for column in before.cache.columns[:4])
+    return Growths(key, place, start, end, np.full(len(key), NOT_FOUND_HERE), np.arange(len(key)))
+
+
+# --- many rows --------------------------------------------------------------------------------------------------------
+
+
+class StepRows(NamedTuple):
+    """The rows of one step, and up to when rows are known then."""
+
+    live: pa.Table | None
+    archive: pa.Table | None
+    watermark: int
+    finished: bool
+
+
+def in_steps(
+    sides: tuple[SideWorker, SideWorker], whole: StepRows, first_rows: int, step_rows: int
+) -> Iterator[StepRows]:
+    """The same rows in steps of about so many live rows, by time; rows of one time are never parted."""
+    count = 0 if whole.live is None else whole.live.num_rows
+    if whole.live is None or count <= first_rows:
+        yield whole
+        return
+    live = _ByTime.of(sides[0], whole.live)
+    archive = None if whole.archive is None else _ByTime.of(sides[1], whole.archive)
+    if not whole.finished:
+        count = live.before(whole.watermark)
+    at = 0
+    size = first_rows
+    while at + size < count:
+        watermark = int(live.times[at + size - 1])
+        end = live.before(watermark)
+        if end >= count:
+            break
+        others = None if archive is None else archive.next(watermark)
+        yield StepRows(live.next(watermark), others, watermark, False)
+        at, size = end, step_rows
+    yield StepRows(live.rest(), None if archive is None else archive.rest(), whole.watermark, whole.finished)
+
+
+class _ByTime:
+    """Rows by time, handed out from the front."""
+
+    def __init__(self, times: Ints, rows: pa.Table) -> None:
+        self.times = times
+        self.rows = rows
+        self.at = 0
+
+    @staticmethod
+    def of(side: SideWorker, rows: pa.Table) -> _ByTime:
+        times = side.times_of(as_batch(rows))[0]
+        if (times[1:] >= times[:-1]).all():
+            return _ByTime(times, rows)
+        order = np.argsort(times, kind="stable")
+        return _ByTime(times[order], rows.take(pa.array(order)))
+
+    def before(self, watermark: int) -> int:
+        """How many rows have a time up to the watermark."""
+        return int(np.searchsorted(self.times, watermark, side="right"))
+
+    def next(self, watermark: int) -> pa.Table:
+        begin, self.at = self.at, self.before(watermark)
+        return self.rows.slice(begin, self.at - begin)
+
+    def rest(self) -> pa.Table:
+        return self.rows.slice(self.at)

@@ -1,0 +1,272 @@
+"""State of a correlation + rows that arrive + watermark -> results + state. Neither Spark nor text here.
+
+A step is a function of what it is given: the same state and rows give the same results. Rows of both sides wait until
+the watermark has passed them, so all live matches of a step have an archive that is complete as of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.correlations.strategies.contained import by_past
+from ostinato.correlations.strategies.cost_model import Choice, Observed
+from ostinato.correlations.strategies.step_matches import Outcome
+from ostinato.correlations.strategies.steps import AllLive, Step, all_live
+from ostinato.correlations.strategies.strategies import strategy
+from ostinato.correlations.strategies.trial import try_out
+from ostinato.correlations.task.correlation_intake import Intake, IntakeDesk
+from ostinato.correlations.task.correlation_memory import Outlook, live_numbers, outlook_of, remember
+from ostinato.correlations.task.correlation_results import ResultWriter, cached_starts
+from ostinato.correlations.task.correlation_state import NEW, STATE, SUMMED, Counts, Remembered, read_state, state_bytes
+from ostinato.correlations.task.correlation_state_checks import check_remembered
+from ostinato.correlations.task.correlation_steps import Sides, StepRows, in_steps, step_of
+from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, CorrelationTask, SideTask
+from ostinato.correlations.task.join_codes import SlotCodes, indexed_slots
+from ostinato.correlations.task.side_rows import SideWorker, WindowSide
+from ostinato.correlations.task.step_planner import (
+    Thought,
+    after_step,
+    after_trial,
+    candidates_of,
+    keeps_growths,
+    observed_of,
+    thought_from_json,
+    thought_to_json,
+    trial_rows,
+)
+from ostinato.correlations.task.wanted_ranges import no_ranges, wanted_ranges
+from ostinato.errors import MatchError
+from ostinato.stored_state import reading
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationStep:
+    """What comes of one `advance`. Where something is `wanted`, nothing else has happened."""
+
+    results: pa.Table
+    state: bytes
+    wanted: pa.Table
+    counts: Counts
+
+
+class Advanced(NamedTuple):
+    """The same with the state as it is worked with."""
+
+    results: pa.Table
+    state: Remembered
+    wanted: pa.Table
+    counts: Counts
+    thought: Thought
+
+
+@dataclass(slots=True)
+class SharedLive:
+    """The live side of several correlations, and what was found in it."""
+
+    side: WindowSide | None = None
+    matches: AllLive | None = None
+
+    def with_matches(self, step: Step) -> Step:
+        """The step with its live matches, which are searched for the first that asks."""
+        if self.matches is None:
+            self.matches = all_live(step)
+        return replace(step, all_live=self.matches)
+
+
+class Correlator:
+    """One correlation over the rows of some keys; holds nothing between steps."""
+
+    def __init__(
+        self,
+        task: CorrelationTask,
+        options: CorrelationOptions = AS_IT_FITS,
+        shared_live: SharedLive | None = None,
+    ) -> None:
+        """Raises CORRELATION_STRATEGY where the strategy that is asked for can't run the query.
+
+        `shared_live`: correlations with the same live clause over the same rows, all in one step, search them once.
+        """
+        self.shared_live = shared_live
+        self.task = task
+        self.options = options
+        self.candidates = candidates_of(task, options)
+        # Which rows of events that last lie before a region depends on the live match: they all stay.
+        self.capacity = None if task.archive.clock.has_intervals else options.recent_rows
+        self.caches = keeps_growths(self.candidates) and task.has_fixed_distances
+        self.live = SideWorker(task.live)
+        self.archive = SideWorker(task.archive)
+        self.bounded = task.bounded(self.archive.worker.task)
+        self.desk = IntakeDesk(task, self.live, self.archive)
+        self.writer = ResultWriter(task)
+        self.indexed = indexed_slots(task)
+        self.fingerprint = task.fingerprint()
+
+    def advance(
+        self,
+        state: bytes | None,
+        live: pa.Table | None,
+        archive: pa.Table | None,
+        watermark_us: int,
+        finished: bool = False,
+        *,
+        history: pa.Table | None = None,
+    ) -> CorrelationStep:
+        """One step. Tables hold the shipped columns, rows in any order; None: no rows.
+
+        `archive`: rows of an archive that isn't the live table itself. `history`: rows that were read back because the
+        same step without them said that they are `wanted`; then nothing is wanted again. `finished`: no rows follow.
+        """
+        before = read_state(state, self.fingerprint)
+        check_remembered(before, self.task, self.writer, live, archive)
+        done = self.run(before, live, archive, watermark_us, finished=finished, history=history)
+        after = b"" if finished else state_bytes(done.state, self.fingerprint)
+        return CorrelationStep(done.results, after, done.wanted, done.counts)
+
+    def run(
+        self,
+        before: Remembered,
+        live: pa.Table | None,
+        archive: pa.Table | None,
+        watermark_us: int,
+        *,
+        finished: bool = False,
+        history: pa.Table | None = None,
+    ) -> Advanced:
+        """The same without bytes. Where all rows are at hand, many are matched in several steps."""
+        if self.task.live.counts_in_define and not finished:
+            raise MatchError(
+                "CORRELATION_NOT_SUPPORTED",
+                "MATCH_NUMBER() in DEFINE of the live clause needs all rows at once",
+                hint="ask it over a table",
+            )
+        whole = StepRows(live, archive, watermark_us, finished)
+        all_at_once = self.task.live.counts_in_define or self.shared_live is not None
+        if all_at_once or self.options.recent_rows is not None or self.task.has_history:
+            return self.step(before, whole, history)
+        size = self.options.step_rows
+        done: list[Advanced] = []
+        for rows in in_steps((self.live, self.archive), whole, size, size):
+            done.append(self.step(done[-1].state if done else before, rows))
+        return done[0] if len(done) == 1 else self._together(done)
+
+    def step(self, before: Remembered, rows: StepRows, history: pa.Table | None = None) -> Advanced:
+        """A single step."""
+        intake, sides, step = self._open(before, rows, history)
+        with reading(STATE):
+            thought = thought_from_json(before.planner, self.candidates)
+        if history is None and intake.marks.missing.is_some.any():
+            step = replace(step, all_live=all_live(step))
+            wanted = wanted_ranges(self.task, step, intake)
+            if wanted.num_rows:
+                nothing = self.writer.schema.empty_table()
+                return Advanced(
+                    nothing, before, wanted, Counts(intake.arrived, intake.late, intake.late_archive), thought
+                )
+        found = self._found(step, sides, thought, intake.arrived)
+        return self._after(before, intake, step, found, sides, finished=rows.finished)
+
+    # --- the step ---
+
+    def _open(self, before: Remembered, rows: StepRows, history: pa.Table | None) -> _Opened:
+        intake = self.desk.take_in(before, rows.live, rows.archive, history, rows.watermark, finished=rows.finished)
+        sides = self._sides(intake)
+        codes = SlotCodes(self.indexed, sides, before, self.writer) if self.indexed else None
+        step = step_of(self.task, before, intake, sides, codes, finished=rows.finished)
+        return _Opened(intake, sides, step if self.shared_live is None else self.shared_live.with_matches(step))
+
+    def _sides(self, intake: Intake) -> Sides:
+        live, archive = intake.live, intake.archive
+        live_rows = self.task.live.no_rows() if live.rows is None else live.rows
+        archive_rows = self.task.archive.no_rows() if archive.rows is None else archive.rows
+        live_side = None if self.shared_live is None else self.shared_live.side
+        if live_side is None:
+            live_side = self.live.side(live_rows, live.key_at, known_until=intake.known_until)
+        if self.shared_live is not None:
+            self.shared_live.side = live_side
+        return Sides(
+            live_side,
+            self.archive.side(archive_rows, archive.key_at, self.bounded, intake.known_until),
+        )
+
+    def _found(self, step: Step, sides: Sides, thought: Thought, rows: int) -> _Found:
+        """The pairs by the strategy that is chosen, where a trial is due after it."""
+        contained = step.archive.times.keys_with_late_ends().any()
+        if contained or (thought.choice.strategy == "window_first" and not step.live_ends_rise):
+            outcome = by_past(step, sides.archive, self.task.archive.rows_before)
+            return _Found(outcome, thought)
+        tried = trial_rows(thought, self.candidates, rows, finished=step.finished)
+        if tried:
+            thought = after_trial(thought, try_out(step, tried), self.candidates)
+        outcome, own = self._run(thought.choice, step, sides, rows)
+        return _Found(outcome, after_step(thought, own, self.candidates))
+
+    def _run(self, choice: Choice, step: Step, sides: Sides, rows: int) -> tuple[Outcome, Observed]:
+        before = replace(sides.live.work), replace(sides.archive.work)
+        began = time.thread_time()
+        outcome = strategy(choice.strategy, cache=choice.cache)(step)
+        seconds = time.thread_time() - began
+        live, archive = sides.live.work.since(before[0]), sides.archive.work.since(before[1])
+        joining = max(seconds - live.seconds - archive.seconds, 0.0)
+        return outcome, observed_of(choice, outcome, live, archive, rows, joining)
+
+    # --- after it ---
+
+    def _after(
+        self, before: Remembered, intake: Intake, step: Step, found: _Found, sides: Sides, *, finished: bool
+    ) -> Advanced:
+        outcome = found.outcome
+        number, numbered = live_numbers(self.task, intake, step, outcome)
+        new = self.writer.rows(sides.live, outcome, number, before) if len(outcome.live_of_pair) else None
+        outlook = outlook_of(self.task, step, outcome, intake.known_until, intake.marks.missing, caches=self.caches)
+        waits = self.options.ordered and not finished
+        results, held = self.writer.split(before.held, new, outlook.first_possible if waits else None)
+        cache = self._cache(before, outcome, outlook) if self.caches and not finished else None
+        memory = remember(self.task, intake, step, outcome, outlook, self.capacity, numbered, [cache, held])
+        counts = Counts(
+            rows=intake.arrived,
+            late_rows=intake.late,
+            late_archive_rows=intake.late_archive,
+            live_matches=len(outcome.live.key),
+            archive_matches=outcome.growths.new_starts,
+            results=results.num_rows,
+            held_results=0 if held is None else held.num_rows,
+            buffered_rows=0 if finished else memory.buffered_rows,
+            cached_entries=0 if cache is None else cached_starts(cache),
+        )
+        state = NEW if finished else memory.state(intake, cache, held, thought_to_json(found.thought))
+        totals = before.totals.plus(counts, sides.live.work, sides.archive.work)
+        return Advanced(results, replace(state, totals=totals), no_ranges(self.task), counts, found.thought)
+
+    def _cache(self, before: Remembered, outcome: Outcome, outlook: Outlook) -> pa.RecordBatch | None:
+        growths = outcome.growths
+        kept = np.arange(len(growths.key)) if outcome.remembered is None else outcome.remembered
+        reached = outlook.future.is_reached(
+            growths.key[kept], growths.start[kept], growths.place[kept], self.task.region
+        )
+        return self.writer.cache(outcome, kept[reached], before)
+
+    def _together(self, done: Sequence[Advanced]) -> Advanced:
+        """Several steps as one; of a key the results of earlier ones come first."""
+        last = done[-1]
+        counts = replace(last.counts, **{name: sum(getattr(each.counts, name) for each in done) for name in SUMMED})
+        return last._replace(results=pa.concat_tables([each.results for each in done]), counts=counts)
+
+
+class _Opened(NamedTuple):
+    intake: Intake
+    sides: Sides
+    step: Step
+
+
+class _Found(NamedTuple):
+    outcome: Outcome
+    thought: Thought
+
+
+__all__ = ["CorrelationOptions", "CorrelationStep", "CorrelationTask", "Correlator", "Counts", "SharedLive", "SideTask"]

@@ -1,0 +1,66 @@
+"""Which rows of the archive are needed that the recent buffer doesn't hold: ranges of time by key."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.correlations.strategies.sides import Ints
+from ostinato.correlations.strategies.steps import Step, all_live, seen
+from ostinato.correlations.task.correlation_intake import Intake
+from ostinato.correlations.task.correlation_task import CorrelationTask
+
+FROM, TO, ROWS_BEFORE = "from_us", "to_us", "rows_before"
+_NEVER = np.iinfo(np.int64).max
+
+
+def no_ranges(task: CorrelationTask) -> pa.Table:
+    """Nothing is wanted: the archive's key columns, the range of time (half open), and how many rows before it."""
+    keys = [pa.field(name, task.archive.column_type(name)) for _, name in task.keys]
+    return pa.schema([*keys, *(pa.field(name, pa.int64()) for name in (FROM, TO, ROWS_BEFORE))]).empty_table()
+
+
+def wanted_ranges(task: CorrelationTask, step: Step, intake: Intake) -> pa.Table:
+    """What the live matches of the step need of rows that are not at hand, one range a key."""
+    live = all_live(step).matches
+    times, missing = step.archive.times, intake.marks.missing
+    at_hand_from, whole_from = _edges(step, task.archive.rows_before, intake.known_until)
+    since, until = missing.since[live.key], np.minimum(missing.until, whole_from)[live.key]
+    until = np.minimum(until, live.start)
+    if task.region.kind == "rows":
+        lack = step.base[live.key] - (seen(step, live) - int(task.region.size)) + task.archive.rows_before
+        needs = (since < until) & (lack > 0) & missing.is_some[live.key]
+        rows = np.zeros(times.keys, np.int64)
+        np.maximum.at(rows, live.key[needs], lack[needs])
+        from_us = at_hand_from
+    else:
+        begin = np.maximum(live.end - int(task.region.size), since)
+        needs = begin < until
+        from_us = np.full(times.keys, _NEVER)
+        np.minimum.at(from_us, live.key[needs], begin[needs])
+        from_us = np.minimum(from_us, at_hand_from)
+        rows = np.full(times.keys, task.archive.rows_before)
+    keys = np.unique(live.key[needs])
+    return _table(task, intake, keys, from_us[keys], at_hand_from[keys], rows[keys])
+
+
+def _edges(step: Step, before: int, known_until: int) -> tuple[Ints, Ints]:
+    """Of each key the time of the archive's first row at hand, and that before which starts lack rows before them."""
+    times = step.archive.times
+    first, end = times.key_at[:-1], times.key_at[1:]
+    at_hand, lacking = np.full(times.keys, known_until + 1), np.full(times.keys, known_until + 1)
+    there = first < end
+    at_hand[there] = times.start[first[there]]
+    if not before:
+        return at_hand, at_hand
+    there = first + before <= end
+    lacking[there] = times.start[first[there] + before - 1] + 1
+    return at_hand, lacking
+
+
+def _table(task: CorrelationTask, intake: Intake, keys: Ints, from_us: Ints, to_us: Ints, rows: Ints) -> pa.Table:
+    schema = no_ranges(task).schema
+    values = [] if intake.keys is None else [column.take(pa.array(keys)) for column in intake.keys.columns]
+    columns = [*values, pa.array(from_us), pa.array(to_us), pa.array(rows)]
+    fitting = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(fitting, schema=schema)

@@ -1,0 +1,1 @@
+"""Correlations on DataFrames, batch and streaming."""

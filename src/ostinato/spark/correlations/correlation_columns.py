@@ -1,0 +1,140 @@
+"""Which columns of the two sides of a correlation travel to a task, and what the task gives for each pair.
+
+Where both sides read the same rows, those travel once. Otherwise the rows of both are one DataFrame with a column that
+says whose a row is, so that one shuffle brings the rows of a key together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
+from ostinato.rows.column_names import ERROR, PREFIX
+from ostinato.runtimes.spark.query import SparkQuery
+
+IS_LIVE = f"{PREFIX}is_live"
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """How a task finds the rows of both sides among those that arrive. Plain values: it is sent to workers."""
+
+    live: tuple[str, ...]
+    """The names of the columns of a live row, in their order; where rows are shared, of every row."""
+    archive: tuple[str, ...]
+    """The same for a row of the archive; none where rows are shared."""
+
+    def split(self, rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+        """The live rows and those of the archive; None: these are the same."""
+        if not self.archive:
+            return rows.rename_columns(list(self.live)), None
+        is_live = rows.column(0)
+        columns = rows.select(range(1, rows.num_columns))
+        width = len(self.live)
+        live = columns.filter(is_live).select(range(width)).rename_columns(list(self.live))
+        archive = columns.filter(pc.invert(is_live)).select(range(width, columns.num_columns))
+        return live, archive.rename_columns(list(self.archive))
+
+
+class Travelling:
+    """The rows of both sides on their way to tasks."""
+
+    def __init__(self, live: SparkQuery, archive: SparkQuery, keys: Sequence[tuple[str, str]], *, shared: bool) -> None:
+        """`keys`: the partition columns of the live side and of the archive that belong together."""
+        self.live = live
+        self.archive = archive
+        self.keys = tuple(keys)
+        self.shared = shared
+        self.archive_names = self._archive_names()
+
+    def _archive_names(self) -> dict[str, str]:
+        """Where rows are shared: for each column that the archive side reads the name under which it arrives."""
+        by_text = {text: name for name, text in self.live.shipped.items()}
+        names = {}
+        for i, (name, text) in enumerate(self.archive.shipped.items()):
+            names[name] = by_text.setdefault(text, f"{PREFIX}of_archive{i}") if self.shared else name
+        return names
+
+    @property
+    def arriving(self) -> Arriving:
+        if self.shared:
+            return Arriving(tuple(self.shared_columns), ())
+        return Arriving(self.live.shipped_names, self.archive.shipped_names)
+
+    @property
+    def shared_columns(self) -> dict[str, str]:
+        """Where rows are shared: the SQL of all that travels, by the name under which it arrives."""
+        texts = dict(self.live.shipped)
+        for name, text in self.archive.shipped.items():
+            texts.setdefault(self.archive_names[name], text)
+        return texts
+
+    def by_key(self) -> DataFrame:
+        """The rows of both sides, those of a key in one task."""
+        rows = self._shared() if self.shared else self._both()
+        keys = [self._key(one, other) for one, other in self.keys]
+        return rows.repartition(*keys) if keys else rows.repartition(1)
+
+    def _key(self, live: str, archive: str) -> Column:
+        """What to hash of a key of the rows that travel."""
+        names = self.live.shipped_names
+        key = F.col(_travels(names.index(live)))
+        if not self.shared:
+            other = F.col(_travels(len(names) + self.archive.shipped_names.index(archive)))
+            key = F.when(F.col(IS_LIVE), key).otherwise(other)
+        return hashed(key, self.live.column_types[live])
+
+    def _shared(self) -> DataFrame:
+        texts = self.shared_columns.values()
+        return self.live.df.selectExpr(*(f"{text} AS {_travels(i)}" for i, text in enumerate(texts)))
+
+    def _both(self) -> DataFrame:
+        live = self.live.projected()
+        archive = self.archive.projected()
+        nothing_live = [F.lit(None).cast(field.dataType) for field in live.schema.fields]
+        nothing_archived = [F.lit(None).cast(field.dataType) for field in archive.schema.fields]
+        one = live.select(F.lit(True), *live.columns, *nothing_archived)
+        other = archive.select(F.lit(False), *nothing_live, *archive.columns)
+        width = len(nothing_live) + len(nothing_archived)
+        return one.unionAll(other).toDF(IS_LIVE, *(_travels(i) for i in range(width)))
+
+
+def _travels(i: int) -> str:
+    return f"{PREFIX}c{i}"
+
+
+def hashed(key: Column, kind: s.DataType) -> Column:
+    """What to hash of a partition key: -0.0 and 0.0 are one key, but Spark's hash tells them apart."""
+    return key + F.lit(0.0) if isinstance(kind, s.FloatType | s.DoubleType) else key
+
+
+class PairColumns:
+    """What a task gives for each pair: its times, then what matching gave for each of its sides."""
+
+    def __init__(self, live: SparkQuery, archive: SparkQuery, start: s.DataType, end: s.DataType) -> None:
+        self.times = [s.StructField(CORRELATION_START, start), s.StructField(CORRELATION_END, end)]
+        self.stored: dict[bool, dict[str, s.StructField]] = {
+            is_live: {
+                field.name: s.StructField(f"{PREFIX}{'l' if is_live else 'a'}{i}", field.dataType)
+                for i, field in enumerate(query.worker_schema().fields)
+                if field.name != ERROR
+            }
+            for is_live, query in ((True, live), (False, archive))
+        }
+        """Whether it is the live side's -> the names of its columns -> where they are stored."""
+
+    @property
+    def schema(self) -> s.StructType:
+        """In the order in which a task gives them."""
+        return s.StructType([*self.times, *self.stored[True].values(), *self.stored[False].values()])
+
+    @property
+    def schema_with_error(self) -> s.StructType:
+        return s.StructType([*self.schema.fields, s.StructField(ERROR, s.StringType())])

@@ -1,0 +1,130 @@
+"""What a correlation on a stream was asked, as JSON beside its state: enough to plan it again from the checkpoint."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import SparkSession
+from pyspark.sql import types as s
+
+from ostinato.correlations.language.correlation_parser import CorrelationText, correlation_of, find_correlations
+from ostinato.errors import MatchError, QueryError
+from ostinato.expressions.types import Settings
+from ostinato.language.statement import read_statement
+from ostinato.planning.typed import Limits
+from ostinato.runtimes.spark.stream_workers import check_format
+from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
+from ostinato.stored_state import reading
+
+if TYPE_CHECKING:
+    from ostinato.correlations.task.correlation_task import CorrelationOptions
+
+FORMAT = 1
+Reads = Literal["spark", "worker"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationDefinition:
+    """The query with everything that its answer depends on. Plain values only: never a pickle."""
+
+    query: str
+    live_columns: str
+    """The stream's columns as Spark's JSON."""
+    archive_columns: str | None
+    """The same of the archive's table; None where the live rows are their own archive."""
+    delay: int
+    """In the clock's units: microseconds, or the numbers that order the rows."""
+    buckets: int
+    options: CorrelationOptions
+    limits: Limits
+    settings: Settings
+    archive_path: str | None = None
+    writes_archive: bool = False
+    reads: Reads = "spark"
+
+    def to_json(self) -> str:
+        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+
+    def check_goes_on(self, before: CorrelationDefinition) -> None:
+        """Raises where what was kept can't be carried on; the query itself is compared by those who read the state."""
+        for name in ("buckets", "writes_archive", "archive_columns", "copies_archive"):
+            was, now = getattr(before, name), getattr(self, name)
+            if was != now:
+                raise MatchError(
+                    "STATE_OF_OTHER_QUERY",
+                    f"the stream was started with {name} = {was}, and now has {now}",
+                    hint="start it as before, or with a new checkpoint",
+                )
+        if self.writes_archive and self.archive_path != before.archive_path:
+            raise MatchError(
+                "STATE_OF_OTHER_QUERY",
+                f"the stream has written its archive to {before.archive_path}, not to {self.archive_path}",
+                hint="move the folder back, or start with a new checkpoint",
+            )
+
+    @property
+    def copies_archive(self) -> bool:
+        """Whether rows of another table are kept beside the state, because `recent_rows` lets them be read again."""
+        return self.archive_columns is not None and self.options.recent_rows is not None
+
+    @property
+    def found(self) -> CorrelationText:
+        """Where the correlation stands in the text."""
+        return the_correlation(self.query)
+
+    def plan(self, spark: SparkSession) -> SparkCorrelation:
+        """The plan over inputs of the same columns that have no rows."""
+        live = spark.createDataFrame([], _columns(self.live_columns))
+        archive = live if self.archive_columns is None else spark.createDataFrame([], _columns(self.archive_columns))
+        return SparkCorrelation(
+            correlation_of(self.query, self.found, double_quoted_identifiers=self.settings.double_quoted_identifiers),
+            live,
+            archive,
+            self.limits,
+            self.settings,
+        )
+
+
+def the_correlation(text: str) -> CorrelationText:
+    """The one correlation of a text that has nothing else for Ostinato to answer."""
+    statement = read_statement(text)
+    found = find_correlations(statement)
+    if len(found) != 1 or len(statement.clauses) != 2:
+        raise QueryError(
+            "CORRELATION_NOT_SUPPORTED",
+            f"expected one correlation of two MATCH_RECOGNIZE clauses, found {len(found)} and"
+            f" {len(statement.clauses)} clauses",
+            text=text,
+            hint="SELECT ... FROM t MATCH_RECOGNIZE ( ... ) AS live JOIN t MATCH_RECOGNIZE ( ... ) AS archive"
+            " ON RECENT(archive, live, ...)",
+        )
+    return found[0]
+
+
+def plain_columns(schema: s.StructType) -> str:
+    """The columns as JSON, without what else Spark knows of them."""
+    return s.StructType([s.StructField(field.name, field.dataType) for field in schema.fields]).json()
+
+
+def _columns(text: str) -> s.StructType:
+    return s.StructType.fromJson(json.loads(text))
+
+
+def read_definition(text: str) -> CorrelationDefinition:
+    """What was kept."""
+    from ostinato.correlations.task.correlation_task import CorrelationOptions  # loads kernels
+
+    with reading("the definition of this correlation"):
+        values = json.loads(text)
+        form = values.pop("format", None)
+        check_format(form, FORMAT)
+        return CorrelationDefinition(
+            **{
+                **values,
+                "options": CorrelationOptions(**values["options"]),
+                "limits": Limits(**values["limits"]),
+                "settings": Settings(**values["settings"]),
+            }
+        )

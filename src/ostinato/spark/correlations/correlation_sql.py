@@ -1,0 +1,77 @@
+"""Where a correlation stands in SQL text -> what stands there instead, so that Spark reads one table in its place.
+
+    FROM x MATCH_RECOGNIZE ( ... ) AS live JOIN y MATCH_RECOGNIZE ( ... ) AS archive ON condition AND RECENT( ... )
+
+becomes, with a DataFrame of pairs whose two sides are structs,
+
+    FROM (SELECT pair.* FROM {pairs} AS pair, LATERAL (pair.live.*) AS live, LATERAL (pair.archive.*) AS archive
+          WHERE condition AND TRUE) AS pair, LATERAL (pair.live.*) AS live, LATERAL (pair.archive.*) AS archive
+
+A LATERAL that only takes a struct apart is a projection for Spark. One with a condition of its own would be a join of
+the DataFrame with itself, and match twice: so what stood behind ON stands behind WHERE, one level further in.
+"""
+
+from __future__ import annotations
+
+from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
+from ostinato.correlations.language.correlation_parser import CorrelationText
+from ostinato.errors import Span
+from ostinato.expressions.lexer import Kind, tokenize
+from ostinato.expressions.render import quote
+from ostinato.language.statement import Clause
+from ostinato.rows.column_names import PREFIX
+
+LIVE = f"{PREFIX}live"
+ARCHIVE = f"{PREFIX}archive"
+"""The columns of the DataFrame of pairs that hold the two sides."""
+
+_NAMES = (Kind.WORD, Kind.BACK_QUOTED)
+
+Piece = tuple[Span, str]
+"""Characters of a statement, and what Spark gets instead. The text between pieces stays as it is."""
+
+
+def correlation_pieces(found: CorrelationText, frame: str) -> list[Piece]:
+    """What to write in place of a correlation whose pairs are the DataFrame of this name."""
+    pair = f"{PREFIX}{frame}"
+    sides = [(_alias(found.live_alias), LIVE), (_alias(found.archive_alias), ARCHIVE)]
+    apart = "".join(f" CROSS JOIN LATERAL (SELECT {pair}.{column}.*) AS {alias}" for alias, column in sides)
+    pieces = [(found.recent, "TRUE")]
+    if found.on is None:
+        pieces.append((found.pair, f"{{{frame}}} AS {pair}{apart}"))
+    else:
+        behind_on = Span(found.on.start + len("ON"), found.on.start + len("ON"))
+        before = f"(SELECT {pair}.* FROM {{{frame}}} AS {pair}{apart} WHERE"
+        pieces.append((found.pair.to(behind_on), before))
+        pieces.append((Span(found.on.end, found.on.end), f") AS {pair}{apart}"))
+    selected = [f"{pair}.{CORRELATION_START}", f"{pair}.{CORRELATION_END}"]
+    selected += [f"{alias}.*" for alias, _ in sides]
+    return [*pieces, *((star, ", ".join(selected)) for star in found.stars)]
+
+
+def _alias(name: str) -> str:
+    """As it stands in text whose `{` and `}` Spark's formatter reads."""
+    return quote(name).replace("{", "{{").replace("}", "}}")
+
+
+def written_alike(text: str, one: Clause, other: Clause) -> bool:
+    """Whether the inputs of two clauses are the same but for their aliases, so that they mean the same rows.
+
+    >>> from ostinato.language.statement import read_statement
+    >>> statement = read_statement("SELECT * FROM t a MATCH_RECOGNIZE (PATTERN (A)), T MATCH_RECOGNIZE (PATTERN (A))")
+    >>> written_alike(statement.text, *statement.clauses)
+    True
+    """
+    inputs = [_without_alias(text[clause.input.start : clause.input.end]) for clause in (one, other)]
+    return inputs[0] == inputs[1] and "?" not in inputs[0] and one.tables == other.tables
+
+
+def _without_alias(written: str) -> list[str]:
+    """The words of an input; names in lower case."""
+    tokens = [token for token in tokenize(written) if token.kind is not Kind.END]
+    words = [token.name.lower() if token.kind in _NAMES else token.text for token in tokens]
+    end = 1
+    while end + 1 < len(words) and words[end] == ".":
+        end += 2
+    is_plain = tokens[0].kind in _NAMES and all(token.kind in _NAMES for token in tokens[end:])
+    return words[:end] if is_plain else words

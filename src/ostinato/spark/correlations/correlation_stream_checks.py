@@ -1,0 +1,103 @@
+"""What a correlation on a stream can't be asked. Raises before anything starts, with the way out."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import TYPE_CHECKING, NoReturn, get_args
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as s
+
+from ostinato.calls.options import one_of, true_or_false, whole_number
+from ostinato.correlations.language.correlation_parser import CorrelationText
+from ostinato.errors import QueryError, Span
+from ostinato.expressions.lexer import tokenize
+from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
+from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, Reads
+from ostinato.spark.correlations.correlation_query import answer_of, check_archive_is_there
+from ostinato.spark.correlations.stream_archive import Source, read_source
+from ostinato.streams.stream_settings import MOST_BUCKETS
+
+if TYPE_CHECKING:
+    from ostinato.correlations.task.correlation_task import CorrelationOptions
+
+
+def refuse_option(message: str, hint: str) -> NoReturn:
+    raise QueryError("INVALID_OPTION", message, hint=hint)
+
+
+def check_options(
+    archive: Source | None, *, write_archive: bool, buckets: int, reads: Reads, options: CorrelationOptions
+) -> None:
+    """Raises for options that don't fit one another."""
+    if isinstance(archive, DataFrame) and archive.isStreaming:
+        refuse_option("the archive can't be a stream", "a path, a batch DataFrame, or a function that gives one")
+    if write_archive and not isinstance(archive, str):
+        refuse_option("write_archive needs a path to write to", "archive='...'")
+    true_or_false("write_archive", write_archive)
+    whole_number("buckets", buckets, most=MOST_BUCKETS)
+    one_of("reads", reads, get_args(Reads))
+    if reads == "worker" and not write_archive:
+        refuse_option("workers read an archive only that the same query writes", "archive='...', write_archive=True")
+    if archive is None and options.recent_rows is not None:
+        refuse_option(
+            "recent_rows drops rows, and there is no archive to read them from", "archive=..., or leave it out"
+        )
+
+
+def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writes_files: bool) -> None:
+    """Raises where the text around the correlation can't be answered batch by batch, or its answer can't be written."""
+    text, found = definition.query, definition.found
+    _check_plain_select(text, found)
+    if not definition.writes_archive:
+        check_archive_is_there(text, found, definition.archive_columns)
+    asked = definition.plan(spark)
+    empty = answer_of(text, asked.measured(spark.createDataFrame([], asked.pairs.schema)))
+    if empty.take(1):  # only an aggregate makes a row of none
+        _refuse(text, Span(0, len("SELECT")), "an aggregate over all results never ends on a stream")
+    twice = [name for name, count in Counter(name.lower() for name in empty.columns).items() if count > 1]
+    if writes_files and twice:
+        raise QueryError(
+            "CORRELATION_NOT_SUPPORTED",
+            f"files can't hold two columns of the name '{twice[0]}'",
+            text=text,
+            span=found.stars[0] if found.stars else None,
+            hint=f"name what is selected: {found.live_alias}.{twice[0]}, ...",
+        )
+
+
+def _check_plain_select(text: str, found: CorrelationText) -> None:
+    """SELECT list FROM the two clauses [WHERE condition], and nothing around it."""
+    tokens = tokenize(text)
+    outside = [token for token in tokens if not found.pair.start <= token.span.start < found.pair.end]
+    before = [token for token in outside if token.span.start < found.pair.start]
+    if before[0].upper != "SELECT" or before[-1].upper != "FROM" or [t.upper for t in before].count("SELECT") > 1:
+        _refuse(text, before[0].span, "the correlation stands inside of another query or beside another table")
+    if text[found.end.start : found.end.end] not in ("", ";"):
+        _refuse(text, found.end, "this would be done for each batch by itself")
+    for one, other in itertools.pairwise(outside):
+        if (one.upper, other.upper) in (("SELECT", "DISTINCT"), ("OVER", "(")):
+            _refuse(text, one.span.to(other.span), "this would be done for each batch by itself")
+
+
+def _refuse(text: str, span: Span, message: str) -> NoReturn:
+    raise QueryError(
+        "CORRELATION_NOT_SUPPORTED",
+        f"on a stream a correlation is SELECT list FROM live JOIN archive ON condition [WHERE condition]: {message}",
+        text=text,
+        span=span,
+        hint="read what the stream writes, and ask the rest of that",
+    )
+
+
+def check_archive_is_free(definition: CorrelationDefinition, checkpoint: CorrelationCheckpoint) -> None:
+    """A stream that begins anew counts its batches from 0, and would overwrite those of another."""
+    if not definition.writes_archive or not checkpoint.is_new:
+        return
+    path = str(definition.archive_path)
+    if read_source(checkpoint.spark, path, s.StructType()).take(1):
+        refuse_option(
+            f"the archive {path} holds rows already, and the checkpoint {checkpoint.path} is new",
+            "name another folder, or the checkpoint of the stream that wrote this one",
+        )

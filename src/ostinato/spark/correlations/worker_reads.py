@@ -1,0 +1,160 @@
+"""Older rows read by the worker that wants them, from an archive on a disk that all workers share.
+
+It saves the second pass that Spark's own read needs. What Spark would have computed for a row (inputs, conditions) our
+evaluator of Spark's expressions computes here; a query that it doesn't know is refused when the stream starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions.evaluate import evaluate, evaluate_mask
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import type_of
+from ostinato.expressions.values.value_order import group_numbers
+from ostinato.rows.column_names import PREFIX
+from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
+from ostinato.spark.correlations.stream_archive import BATCH_ID, BUCKET_ID, CLOCK, ArchiveFolder
+from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.spark.query import SparkQuery
+    from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
+
+_WANTED_ROW = f"{PREFIX}wanted_row"
+"""For each row read, the row of `wanted` that has its key."""
+
+Shipped = Expr | tuple[Expr, ...]
+"""What a column is made of: an expression, or conditions that are packed into its bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReads:
+    """Everything a worker needs to read for its buckets. Plain values: it is sent to workers."""
+
+    path: str
+    before_batch: int
+    stored: pa.Schema
+    """The columns of the files."""
+    keys: tuple[str, ...]
+    columns: Mapping[str, Shipped]
+    """Of the rows that are given to buckets, by the name under which they arrive."""
+    schema: pa.Schema
+    settings: Settings
+
+    def read(self, bucket: int, wanted: pa.Table) -> pa.Table:
+        """The wanted rows as they arrive in a bucket; some older ones of the same keys may be among them."""
+        first, last = pc.min(wanted.column(FROM)).as_py(), pc.max(wanted.column(TO)).as_py()
+        near = max(2 * first - last, -(1 << 63))  # as far back again as the ranges reach
+        rows = self._of_keys(self._rows(bucket, near, last), wanted)
+        if self._lacks_rows(rows, wanted):
+            rows = self._of_keys(self._rows(bucket, None, last), wanted)
+        return self._arriving(rows)
+
+    def _rows(self, bucket: int, first: int | None, last: int) -> pa.Table:
+        folders = ds.partitioning(pa.schema([(BATCH_ID, pa.int64()), (BUCKET_ID, pa.int32())]), flavor="hive")
+        try:
+            files = ds.dataset(self.path, schema=self.stored, format="parquet", partitioning=folders)
+        except FileNotFoundError:  # no batch has been written yet
+            return self.stored.empty_table()
+        mine = (ds.field(BATCH_ID) < self.before_batch) & (ds.field(BUCKET_ID) == bucket) & (ds.field(CLOCK) < last)
+        return files.to_table(filter=mine if first is None else mine & (ds.field(CLOCK) >= first))
+
+    def _of_keys(self, rows: pa.Table, wanted: pa.Table) -> pa.Table:
+        """Rows of the wanted keys with what is wanted of them, those behind the ranges left out."""
+        named = wanted.rename_columns([*self.keys, FROM, TO, ROWS_BEFORE])
+        # Not Arrow's join: for it -0.0 and 0.0 are two keys, and it knows no structs and arrays.
+        count = named.num_rows
+        keys = pa.concat_tables([named.select(self.keys), rows.select(self.keys)]).combine_chunks()
+        numbers = group_numbers(count + rows.num_rows, keys.columns)
+        wanted_row = np.full(int(numbers.max(initial=0)) + 1, -1)
+        wanted_row[numbers[:count]] = np.arange(count)
+        place = wanted_row[numbers[count:]]
+        both = rows.append_column(_WANTED_ROW, pa.array(place)).filter(pa.array(place >= 0))
+        for name in (FROM, TO, ROWS_BEFORE):
+            both = both.append_column(name, named.column(name).take(both.column(_WANTED_ROW)))
+        return both.filter(pc.less(both.column(CLOCK), both.column(TO)))
+
+    def _lacks_rows(self, rows: pa.Table, wanted: pa.Table) -> bool:
+        if not wanted.num_rows or pc.max(wanted.column(ROWS_BEFORE)).as_py() == 0:
+            return False
+        before = rows.filter(pc.less(rows.column(CLOCK), rows.column(FROM)))
+        counted = before.group_by(_WANTED_ROW).aggregate([(ROWS_BEFORE, "max"), ([], "count_all")])
+        enough = pc.greater_equal(counted.column("count_all"), counted.column(f"{ROWS_BEFORE}_max"))
+        return int(pc.sum(enough).as_py() or 0) < int(wanted.num_rows)
+
+    def _arriving(self, rows: pa.Table) -> pa.Table:
+        arrays = {name: rows.column(name).combine_chunks() for name in rows.column_names}
+
+        def leaf(node: Expr) -> Any:
+            return arrays.get(node.name) if isinstance(node, Column) else None
+
+        columns = [self._column(shipped, leaf, rows.num_rows) for shipped in self.columns.values()]
+        return pa.Table.from_arrays(columns, names=list(self.columns)).cast(self.schema)
+
+    def _column(self, shipped: Shipped, leaf: Any, count: int) -> pa.Array:
+        if not isinstance(shipped, tuple):
+            return evaluate(shipped, leaf, count, self.settings)
+        bits = np.zeros(count, np.int64)
+        for i, condition in enumerate(shipped):
+            bits |= evaluate_mask(condition, leaf, count, self.settings).astype(np.int64) << np.int64(i)
+        return pa.array(bits)
+
+
+def worker_reads(folder: ArchiveFolder, batch: int, asked: SparkCorrelation, schema: pa.Schema) -> WorkerReads:
+    """The reads of a batch, from a folder that earlier batches wrote."""
+    stored = asked.live.arrow_schema(folder.stored)
+    path = folder.path.removeprefix("file://")
+    return WorkerReads(path, batch, stored, asked.archive_keys, _columns(asked), schema, asked.live.settings)
+
+
+def check_worker_reads(asked: SparkCorrelation, path: str) -> None:
+    """Raises where workers can't read what they would want."""
+    if "://" in path.removeprefix("file://"):
+        raise QueryError("INVALID_OPTION", f"workers read local paths only, not {path}", hint='reads="spark"')
+    if asked.clocks.archive.start != asked.clocks.live.start:
+        raise QueryError(
+            "INVALID_OPTION", "workers read by one clock, and the two clauses have different ones", hint='reads="spark"'
+        )
+    types = {name: asked.live.arrow(kind, name) for name, kind in asked.live.column_types.items()}
+
+    def leaf(node: Expr) -> pa.DataType | None:
+        return types.get(node.name) if isinstance(node, Column) else None
+
+    for query in (asked.live, asked.archive):
+        with speaking_of(query.bound.clause.text):
+            for shipped in _shipped(query).values():
+                for expr in shipped if isinstance(shipped, tuple) else (shipped,):
+                    type_of(expr, leaf, query.settings)
+
+
+def _columns(asked: SparkCorrelation) -> dict[str, Shipped]:
+    """What arrives of rows that both sides read."""
+    columns = _shipped(asked.live)
+    for name, shipped in _shipped(asked.archive).items():
+        columns.setdefault(asked.travelling.archive_names[name], shipped)
+    return {name: columns[name] for name in asked.travelling.shared_columns}
+
+
+def _shipped(query: SparkQuery) -> dict[str, Shipped]:
+    """As `SparkQuery.shipped`, in expressions instead of SQL."""
+    return dict(_shipped_columns(query))
+
+
+def _shipped_columns(query: SparkQuery) -> Iterator[tuple[str, Shipped]]:
+    for name in (*query.bound.partition_by, *(key.column for key in query.bound.order_by)):
+        yield name, Column(name)
+    for item in query.plan.inputs:
+        yield item.name, item.expr
+    conditions = query.plan.row_conditions
+    for start in range(0, len(conditions), BITS_PER_COLUMN):
+        yield bits_name(start // BITS_PER_COLUMN), tuple(conditions[start : start + BITS_PER_COLUMN])

@@ -1,1 +1,0 @@
-"""Live matches joined with archive matches of the same key that lie a short while back (DejaVu, 2011)."""
