@@ -1,4 +1,4 @@
-"""What steps cost -> which strategy runs the next one. The thinking is `correlations/strategies/strategy_planner.py`'s."""
+"""What steps cost -> which strategy runs the next one, as `correlations/strategies/strategy_planner.py` decides."""
 
 from __future__ import annotations
 
