@@ -16,7 +16,7 @@ from benchmarks.experiment import Scale, expect
 from benchmarks.records import Baseline, Record
 from benchmarks.summary.clock import core_seconds
 from benchmarks.trends.matches import blocks, letters_in_order
-from ostinato.matching.event_matches import MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryQuery
 

@@ -14,7 +14,7 @@ from benchmarks.records import Goal, Record, Sense
 from benchmarks.trends.figures import setting_of
 from benchmarks.trends.static_sharing import USUAL_PER_MINUTE, USUAL_QUERIES, workload
 from benchmarks.trends.techniques import SHARED, forget_engines
-from ostinato.matching.event_program import Events, Program
+from ostinato.event_queries.plan.event_program import Events, Program
 
 FIGURE = "decisions"
 GOAL = Goal(Sense.BELOW, 0.2)
@@ -36,7 +36,7 @@ def measure_decisions(scale: Scale) -> list[Record]:
 
 def seconds_deciding(programs: Sequence[Program], events: Events) -> tuple[float, float, int]:
     """Seconds of a run, seconds within the optimizer, and how often it was asked."""
-    from ostinato.techniques.shared_trends.graphlets import engine as graphlet_engine
+    from ostinato.event_queries.trends.graphlets import graphlet_engine
 
     taken: list[float] = []
     names = vars(graphlet_engine)

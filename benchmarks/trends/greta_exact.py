@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.trends.windows import Unsupported, symbols_of, windows_of
-from ostinato.automaton.trend_automaton import START
-from ostinato.matching.event_program import Events, Program, QueryResults
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.automaton.trend_automaton import START
+from ostinato.event_queries.plan.event_program import Events, Program, QueryResults
+from ostinato.event_queries.language.event_query import Selection
 
 
 def greta_exact(programs: Sequence[Program], events: Events) -> tuple[QueryResults, ...]:

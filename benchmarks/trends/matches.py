@@ -12,8 +12,8 @@ import numpy as np
 from benchmarks.experiment import Scale, best_seconds, expect
 from benchmarks.records import Goal, Record, Sense
 from benchmarks.trends.streams import SECOND_US, START_US, Stream
-from ostinato.automaton.trend_automaton import Transition, TrendAutomaton
-from ostinato.matching.event_program import Program
+from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
+from ostinato.event_queries.plan.event_program import Program
 
 LETTERS = "ABCD"
 SIZES = (8, 16, 32, 64)
@@ -43,7 +43,7 @@ def blocks(size: int) -> Stream:
 
 
 def measure_matches(scale: Scale) -> list[Record]:
-    from ostinato.matching.event_matches import MatchLimits, find_event_matches
+    from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
 
     records = []
     for size in SIZES:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.matching.event_program import Events
+from ostinato.event_queries.plan.event_program import Events
 
 Numbers = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from benchmarks.trends.greta import greta
 from benchmarks.trends.greta_exact import greta_exact
 from benchmarks.trends.recurrence import plain_recurrence
 from benchmarks.trends.two_step import two_step
-from ostinato.matching.event_program import Events, Extended, Numbers, Program, QueryResults, TrendEngine
+from ostinato.event_queries.plan.event_program import Events, Extended, Numbers, Program, QueryResults, TrendEngine
 
 T = TypeVar("T")
 Sharing = Literal["dynamic", "always", "never"]
@@ -94,20 +94,20 @@ def forget_engines() -> None:
 
 
 def _shared_engine(programs: Sequence[Program], exact: bool, sharing: Sharing) -> TrendEngine:
-    from ostinato.techniques.shared_trends.shared.engine import SharedEngine
+    from ostinato.event_queries.trends.shared.shared_engine import SharedEngine
 
     return SharedEngine(programs, exact=exact, sharing=sharing)
 
 
 def _separate_engine(programs: Sequence[Program], exact: bool) -> TrendEngine:
-    from ostinato.techniques.shared_trends.separate.engine import SeparateEngine
+    from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine
 
     return SeparateEngine(programs, exact=exact)
 
 
 def sharing_sets(programs: Sequence[Program]) -> tuple[tuple[int, ...], ...]:
     """Queries that may share, by number: one after another to the first set that takes it."""
-    from ostinato.techniques.shared_trends.shared.engine import declined
+    from ostinato.event_queries.trends.shared.shared_engine import declined
 
     sets: list[list[int]] = []
     for number, program in enumerate(programs):

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.trends.windows import Unsupported, symbols_of, windows_of
-from ostinato.automaton.trend_automaton import START
+from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.kernels.kernel_cache import kernel
-from ostinato.matching.event_program import Events, Program, QueryResults
+from ostinato.event_queries.plan.event_program import Events, Program, QueryResults
 
 
 def two_step(programs: Sequence[Program], events: Events) -> tuple[QueryResults, ...]:

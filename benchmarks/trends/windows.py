@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.matching.event_program import NO_WINDOW, BoundKind, Events, Extent
+from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Events, Extent
 
 Rows = NDArray[np.int64]
 

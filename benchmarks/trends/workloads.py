@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 
 from benchmarks.trends.streams import MINUTE_US
-from ostinato.automaton.trend_automaton import Transition, TrendAutomaton
-from ostinato.matching.event_program import NO_VALUE, BoundKind, EdgeTest, Extent, Program, Slot, SlotKind
+from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
+from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, EdgeTest, Extent, Program, Slot, SlotKind
 
 SHARED = 0
 """The number of the type that all queries have under Kleene plus."""

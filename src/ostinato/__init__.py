@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.explanation import Explanation, explain
     from ostinato.kernels.clock import VirtualClock
-    from ostinato.language.event_fluent import absent, any_of, both, repeated, seq
+    from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
-    from ostinato.runtimes.event_queries import EventsQuery, events
+    from ostinato.api.events import EventsQuery, events
     from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
     from ostinato.runtimes.spark.stream_finish import finish
@@ -51,19 +51,19 @@ _HOMES = {
     "PatternQuery": "ostinato.language.fluent",
     "pattern": "ostinato.language.fluent",
     "path_query": "ostinato.path_queries.language.path_parser",
-    "absent": "ostinato.language.event_fluent",
-    "any_of": "ostinato.language.event_fluent",
-    "both": "ostinato.language.event_fluent",
-    "repeated": "ostinato.language.event_fluent",
-    "seq": "ostinato.language.event_fluent",
+    "absent": "ostinato.event_queries.language.event_builder",
+    "any_of": "ostinato.event_queries.language.event_builder",
+    "both": "ostinato.event_queries.language.event_builder",
+    "repeated": "ostinato.event_queries.language.event_builder",
+    "seq": "ostinato.event_queries.language.event_builder",
     "CorrelationQuery": "ostinato.api.correlations",
     "CorrelationResult": "ostinato.api.correlations",
     "correlate": "ostinato.api.correlations",
-    "EventsQuery": "ostinato.runtimes.event_queries",
+    "EventsQuery": "ostinato.api.events",
     "VirtualClock": "ostinato.kernels.clock",
     "Workload": "ostinato.runtimes.workloads",
     "WorkloadResult": "ostinato.runtimes.workloads",
-    "events": "ostinato.runtimes.event_queries",
+    "events": "ostinato.api.events",
     "match": "ostinato.api.match",
     "match_recognize": "ostinato.runtimes.spark.clause",
     "Graph": "ostinato.api.paths",

@@ -19,8 +19,8 @@ from benchmarks.trends.techniques import FLATTENED, GRETA, GRETA_EXACT, PLAIN, T
 from benchmarks.trends.windows import Unsupported, windows_of
 from benchmarks.trends.workloads import ChainQuery, Step, alike, diverse
 
-from ostinato.automaton.trend_automaton import START
-from ostinato.matching.event_program import Events, Extent, Program, QueryResults, SlotKind
+from ostinato.event_queries.automaton.trend_automaton import START
+from ostinato.event_queries.plan.event_program import Events, Extent, Program, QueryResults, SlotKind
 
 SECOND_US = 1_000_000
 COMPARATORS = (PLAIN, GRETA, TWO_STEP, FLATTENED)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.techniques.shared_trends.graphlets.engine import PROGRAMS as ON_GRAPHLETS
-from ostinato.techniques.shared_trends.separate.engine import PROGRAMS as BY_THEMSELVES
-from ostinato.techniques.shared_trends.shared.engine import PROGRAMS as ON_ONE_LOG
+from ostinato.event_queries.trends.graphlets.graphlet_engine import PROGRAMS as ON_GRAPHLETS
+from ostinato.event_queries.trends.separate.separate_engine import PROGRAMS as BY_THEMSELVES
+from ostinato.event_queries.trends.shared.shared_engine import PROGRAMS as ON_ONE_LOG
 
 KINDS = "ACBBBDBACBBDCA"
 BEGIN = datetime(2024, 1, 1)

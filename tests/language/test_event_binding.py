@@ -6,9 +6,9 @@ import pytest
 
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.syntax import Column, Operator, string_literal
-from ostinato.language.event_binding import bind_event_query
-from ostinato.language.event_query import parse_event_query
-from ostinato.query.event_query import BoundEventQuery, Function, GroupColumn, TrendAggregate, WindowEdge
+from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_query import BoundEventQuery, Function, GroupColumn, TrendAggregate, WindowEdge
 
 COLUMNS = ("ts", "kind", "x", "y", "id", "Place", "address")
 

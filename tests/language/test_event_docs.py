@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.language.event_binding import bind_event_query
-from ostinato.language.event_query import parse_event_query
-from ostinato.language.event_render import render_event_query
+from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.reference.trends import trend_rows
 
 ROOT = Path(__file__).parents[2]

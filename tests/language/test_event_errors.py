@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.language.event_binding import bind_event_query
-from ostinato.language.event_query import parse_event_query
+from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_parser import parse_event_query
 
 COLUMNS = ("ts", "kind", "speed", "x", "id", "district")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.typed_clauses import TypedClauses, type_clauses
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest

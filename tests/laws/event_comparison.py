@@ -8,7 +8,7 @@ from decimal import Decimal
 from math import isnan
 from typing import Any
 
-from ostinato.query.event_query import BoundEventQuery, ReturnMatches
+from ostinato.event_queries.language.event_query import BoundEventQuery, ReturnMatches
 from ostinato.reference.trends import trend_rows
 
 Rows = Sequence[Mapping[str, Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.reference.summaries import SummaryEvent
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery

@@ -11,8 +11,8 @@ from tests.laws.trend_programs import prepared
 from tests.matching.event_matching import by_oracle, found, listed
 
 from ostinato.errors import QueryError
-from ostinato.matching import event_matches, event_room
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration import event_matches, event_room
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 
 MATCHES = Knobs(aggregates=False, conjunction=False, decimals=False)
 QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck))

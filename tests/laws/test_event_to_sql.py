@@ -14,7 +14,7 @@ from tests.laws.event_strategies import MATCHES_ONLY, bind, event_queries, event
 
 import ostinato as ost
 from ostinato.errors import QueryError
-from ostinato.language.event_to_sql import event_query_to_sql
+from ostinato.event_queries.language.event_to_sql import event_query_to_sql
 from ostinato.reference.trends import trend_matches
 
 SAYABLE = replace(MATCHES_ONLY, negation=False, windows=False, several_variables=False, depth=2)

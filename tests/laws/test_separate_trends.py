@@ -15,7 +15,7 @@ from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared
 
 from ostinato.errors import QueryError
 from ostinato.reference.trend_matches import TooManyRuns, time_us
-from ostinato.techniques.shared_trends.separate.engine import SeparateEngine
+from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine
 
 KNOBS = replace(AGGREGATES_ONLY, conjunction=False, decimals=False)
 

@@ -15,7 +15,7 @@ from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared_work
 
 from ostinato.errors import QueryError
 from ostinato.reference.trend_matches import TooManyRuns, time_us
-from ostinato.runtimes.task.trend_engines import Sharing, engine_runs
+from ostinato.event_queries.task.engine_runs import Sharing, engine_runs
 
 CUTS = st.lists(st.integers(0, 100), max_size=3)
 PLAIN_TABLES = event_tables(ties=False, special=False, kinds="AABBC")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.summary_strategies import columns, expressions, queries, selections, streams, windows
 
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.reference import summaries as oracle
 from ostinato.summaries.engine.bridges import Kept, contributions
 from ostinato.summaries.engine.counter_moves import CountProgram, count_program, sum_program

@@ -13,18 +13,18 @@ from tests.laws.trend_programs import prepared
 from tests.matching.event_matching import NO_LIMITS, found, listed
 from tests.reference.event_letters import bound, events
 
-from ostinato.automaton.trend_automaton import Transition, TrendAutomaton
+from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import Aggregate, Column, Literal, Operator
 from ostinato.expressions.types import Settings
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.matching import event_marks, event_matches, event_room
-from ostinato.matching.event_conditions import lower_run_conditions
-from ostinato.matching.event_matches import MatchLimits, find_event_matches
-from ostinato.matching.event_program import BoundKind, EdgeTest, Events, Extent, Program
-from ostinato.matching.event_scopes import fill_first_rows
-from ostinato.matching.event_search import event_search_in_python
-from ostinato.query.event_query import RunCondition, Selection
+from ostinato.event_queries.enumeration import event_marks, event_matches, event_room
+from ostinato.event_queries.enumeration.match_conditions import lower_run_conditions
+from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Events, Extent, Program
+from ostinato.event_queries.enumeration.event_scopes import fill_first_rows
+from ostinato.event_queries.enumeration.event_search import event_search_in_python
+from ostinato.event_queries.language.event_query import RunCondition, Selection
 
 COLUMNS = {
     "kind": pa.string(),
@@ -278,7 +278,7 @@ def test_comparisons_of_adjacent_events(op: str, real: bool) -> None:
 
 @pytest.mark.kernel
 def test_pair_tests_are_asked_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostinato.matching.event_tables._PAIRS_AT_ONCE", 16)
+    monkeypatch.setattr("ostinato.event_queries.enumeration.event_tables._PAIRS_AT_ONCE", 16)
     kinds = np.zeros(30, int)
     given = one_sequence(kinds)
     given = Events(given.starts, given.time, given.place, given.conditions, (), (), (lambda a, b: (a + b) % 3 == 0,))

@@ -10,7 +10,7 @@ from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
-from ostinato.matching.event_program import BoundKind, Extent
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_clauses
 from ostinato.planning.plan import make_plan
 from ostinato.planning.shared_matches import MOST_HELD_A_QUERY, NOTHING_IN_COMMON

@@ -19,10 +19,10 @@ from ostinato.expressions.run_conditions.run_columns import tie_to_columns
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.vectors import Vector
-from ostinato.matching.event_state import Work
+from ostinato.event_queries.enumeration.event_state import Work
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.features import features_of
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions

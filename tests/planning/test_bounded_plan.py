@@ -9,7 +9,7 @@ from tests.planning.sharp_queries import TABLE_2
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation, rebuild
 from ostinato.planning.bounded_plan import BoundedPrograms, bounded_programs
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram
 

@@ -9,12 +9,12 @@ from tests.planning.event_texts import planned
 
 from ostinato.errors import QueryError
 from ostinato.expressions.render import render_expression
-from ostinato.language.event_binding import bind_event_query
-from ostinato.language.event_query import parse_event_query
-from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Slot, SlotKind
-from ostinato.planning.event_outputs import AverageOutput, CountOutput, SlotOutput
-from ostinato.planning.event_plan import EventsPlan, Stream, plan_events
-from ostinato.query.event_query import GroupColumn, WindowEdge
+from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Slot, SlotKind
+from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, SlotOutput
+from ostinato.event_queries.plan.event_plan import EventsPlan, Stream, plan_events
+from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
 
 
 def refused(*texts: str) -> QueryError:

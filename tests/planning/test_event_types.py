@@ -13,7 +13,7 @@ from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.values.vectors import from_arrow
-from ostinato.planning.event_types import engine_numbers, type_events
+from ostinato.event_queries.plan.event_types import engine_numbers, type_events
 
 
 def refused(text: str, time: str = "ts") -> QueryError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.planning.event_texts import planned
 
-from ostinato.planning.workload_plan import CHEAPER_APART, EngineGroup, Member, engine_groups, template_of
+from ostinato.event_queries.plan.engine_groups import CHEAPER_APART, EngineGroup, Member, engine_groups, template_of
 
 
 def groups(*texts: str, sharing: str = "dynamic") -> list[EngineGroup]:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ostinato.language.event_binding import bind_event_query
-from ostinato.language.event_query import parse_event_query
-from ostinato.query.event_query import BoundEventQuery
+from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.reference.trends import OracleMatch, trend_matches, trend_rows
 
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)

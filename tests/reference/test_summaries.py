@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.reference.summaries import (
     SummaryEvent,
     aggregate,

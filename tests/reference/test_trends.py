@@ -10,7 +10,7 @@ from math import nan
 import pytest
 from tests.reference.event_letters import BEGIN, bound, count, events, found_in, labels, matches, shown
 
-from ostinato.language.event_pattern import parse_event_pattern
+from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.reference import trend_matches
 from ostinato.reference.trend_words import always_adjacent, begun, variables_of, ways
 from ostinato.reference.trends import trend_rows

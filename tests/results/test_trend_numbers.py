@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.errors import MatchError
-from ostinato.results import trend_numbers as n
-from ostinato.results.trend_numbers import Approximate, NumberForm
+from ostinato.event_queries.trends.numbers import number_columns as n
+from ostinato.event_queries.trends.numbers.number_columns import Approximate, NumberForm
 
 HUGE = 3**5_000
 

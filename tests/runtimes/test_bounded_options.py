@@ -13,7 +13,7 @@ import ostinato as ost
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import RealClock
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.event_queries import EventsQuery
+from ostinato.api.events import EventsQuery
 from ostinato.runtimes.local_query import LocalQuery
 
 PAIR = "TYPE kind TIME ts PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN MATCHES"

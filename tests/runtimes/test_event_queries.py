@@ -12,7 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
-from ostinato.language.event_fluent import seq
+from ostinato.event_queries.language.event_builder import seq
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 

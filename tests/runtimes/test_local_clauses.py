@@ -11,7 +11,7 @@ import ostinato as ost
 import ostinato.planning.bounded_clauses as planning
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.rows.workload_layout import Role
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.local_clauses import ClauseTables, LocalClauses

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ostinato.expressions.syntax import Anchor, Column, Navigation, Operator
-from ostinato.matching.event_program import Extent
+from ostinato.event_queries.plan.event_program import Extent
 from ostinato.planning.bounded_plan import canonical_names
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
 from ostinato.sharing.pattern_program import START, EdgeCheck, PatternProgram, PatternStep
 from ostinato.sharing.run_conditions import renamed

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sharing.plan_patterns import RISING, sequence, smaller, words_of_plan, words_of_program
 
-from ostinato.matching.event_program import BoundKind, Extent
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.planning.bounded_plan import canonical_names
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, merge
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram, PatternStep
 

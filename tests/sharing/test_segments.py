@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.sharing.plan_patterns import RISING, sequence, words_of_plan, words_of_program
 
 from ostinato.expressions.syntax import Anchor, Column, Navigation, Operator
-from ostinato.matching.event_program import BoundKind, Extent
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.merged_plan import NO_SEGMENT, MergedPlan, PlanStep, merge
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram, PatternStep
 from ostinato.sharing.run_conditions import events_read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.planning.event_texts import planned
 
-from ostinato.sharing.templates import MergedTemplate, merged_template
+from ostinato.event_queries.trends.templates import MergedTemplate, merged_template
 
 
 def template(*patterns: str) -> MergedTemplate:

@@ -10,9 +10,9 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
-from ostinato.language.event_fluent import EventBuilder
+from ostinato.event_queries.language.event_builder import EventBuilder
 from ostinato.planning.typed import Limits
-from ostinato.runtimes.event_queries import EventsQuery, events
+from ostinato.api.events import EventsQuery, events
 from ostinato.runtimes.local import local_settings, match_table
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel
@@ -52,7 +52,7 @@ def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, paralle
     if isinstance(query, EventBuilder):
         query = events(query)
     if isinstance(query, EventsQuery):
-        from ostinato.runtimes.local_events import match_events
+        from ostinato.local.local_events import match_events
 
         if (limits, parallel) != (Limits(), Parallel()):
             hint = "query.with_options(max_partial_matches=...); event queries aren't cut into slices"

@@ -24,8 +24,8 @@ from ostinato.calls.options import a_text, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import Numbers
 from ostinato.expressions.intervals import parse_interval
-from ostinato.query.event_query import Selection
-from ostinato.results.trend_numbers import NumberForm
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.sharing.bounds import Duration
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS

@@ -9,14 +9,14 @@ from datetime import timedelta
 from ostinato.explanation.bounded_text import declined_part, plan_part
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.expressions.syntax import Column, ColumnRef, Expr, Name, Navigation, rebuild
-from ostinato.matching.event_program import BoundKind, EdgeTest, Extent, Program
-from ostinato.planning.event_outputs import AverageOutput
-from ostinato.planning.event_plan import EventsPlan, QueryPlan
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
+from ostinato.event_queries.plan.output_slots import AverageOutput
+from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
 from ostinato.planning.shared_matches import SharedMatches
-from ostinato.planning.workload_plan import EngineGroup
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.plan.engine_groups import EngineGroup
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.sharing.bounds import Bounds
-from ostinato.techniques.shared_trends.choice import needs_graphlets
+from ostinato.event_queries.trends.engine_choice import needs_graphlets
 
 _SELECTIONS = {
     Selection.ANY: "skip till any match: any later event that fits may follow",
@@ -165,7 +165,7 @@ def engine_part(
     plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str], matchers: Matchers = _ENUMERATED
 ) -> list[str]:
     """Which engine runs what, and why."""
-    from ostinato.techniques.shared_trends.separate.engine import way_of  # loads numba
+    from ostinato.event_queries.trends.separate.separate_engine import way_of  # loads numba
 
     lines = []
     for group in groups:

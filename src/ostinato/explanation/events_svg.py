@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
-from ostinato.automaton.trend_automaton import START, TrendAutomaton
+from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.explanation.bounded_text import plan_picture
 from ostinato.explanation.events_text import AsksWorkload, plan_asked, shared_of
 from ostinato.explanation.readable import readable

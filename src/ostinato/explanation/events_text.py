@@ -24,14 +24,14 @@ from ostinato.explanation.losses_text import GaveUp, bounds_part
 from ostinato.explanation.shared_queries import shared_queries
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Field, walk
 from ostinato.expressions.types import Settings, normalise, parse_type
-from ostinato.language.event_binding import TypeArgument, bind_event_query
-from ostinato.language.event_render import render_event_pattern, render_event_query
+from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
+from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
 from ostinato.planning.bounded_clauses import Sharing
-from ostinato.planning.event_plan import EventsPlan, plan_events
-from ostinato.planning.event_types import TypedEventsPlan, type_events
+from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.planning.shared_matches import SharedMatches
-from ostinato.planning.workload_plan import engine_groups, template_of
-from ostinato.query.event_query import EventQuery, ReturnAggregates, TypeColumn, TypeDefinition, occurrences
+from ostinato.event_queries.plan.engine_groups import engine_groups, template_of
+from ostinato.event_queries.language.event_query import EventQuery, ReturnAggregates, TypeColumn, TypeDefinition, occurrences
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.sharing.bounds import Bounds
 

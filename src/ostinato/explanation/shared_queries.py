@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ostinato.matching.event_program import BoundKind
+from ostinato.event_queries.plan.event_program import BoundKind
 from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.planning.event_types import TypedEventsPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.planning.shared_matches import SharedMatches, shared_matches
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.merged_plan import merge

@@ -19,7 +19,7 @@ from typing import Literal as OneOf
 
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import MatchNumber, Navigation, walk
-from ostinato.matching.event_program import BoundKind, Extent
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.planning.clause_conditions import ClauseConditions, RowTest, RowTests, may_skip, why_declined
 from ostinato.planning.plan import MatchPlan
 from ostinato.planning.row_graph import NOTHING, Place, RowGraph, row_graph

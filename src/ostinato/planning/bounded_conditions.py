@@ -13,7 +13,7 @@ from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.run_conditions.lowering import InputType, lower_conditions
 from ostinato.expressions.syntax import Expr
-from ostinato.matching.event_conditions import match_condition
+from ostinato.event_queries.enumeration.match_conditions import match_condition
 from ostinato.sharing.features import features_of
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions

@@ -3,7 +3,7 @@
 Canonical variables are called `c<condition>#<k>`: the k-th variable of the pattern with that condition over one event,
 so equal beginnings of two patterns have equal names, whatever their authors called them.
 
-Conditions over several variables are put on the steps that decide them, as `matching/event_conditions.py` does: on the
+Conditions over several variables are put on the steps that decide them, as `event_queries/enumeration/match_conditions.py` does: on the
 step after which none of their variables can be bound any more, or at the end of a match if that comes first.
 """
 
@@ -15,16 +15,16 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from ostinato.automaton.trend_automaton import START, Transition, TrendAutomaton
+from ostinato.event_queries.automaton.trend_automaton import START, Transition, TrendAutomaton
 from ostinato.errors import QueryError, speaking_of
 from ostinato.expressions import types as t
 from ostinato.expressions.run_conditions.lowering import lower_conditions
 from ostinato.expressions.syntax import Aggregate, Anchor, Expr
-from ostinato.matching.event_conditions import refuse_distinct, unless_unbound
-from ostinato.matching.event_program import BoundKind, Program
-from ostinato.planning.event_plan import EventsPlan, QueryPlan
-from ostinato.planning.event_types import TypedEventsPlan
-from ostinato.query.event_query import RunCondition, Selection
+from ostinato.event_queries.enumeration.match_conditions import refuse_distinct, unless_unbound
+from ostinato.event_queries.plan.event_program import BoundKind, Program
+from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.language.event_query import RunCondition, Selection
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.drafts import reachable
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram, PatternStep

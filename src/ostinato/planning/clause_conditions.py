@@ -27,7 +27,7 @@ from ostinato.planning.conditions import may_fail
 from ostinato.planning.navigation import depends_on_match, references
 from ostinato.planning.plan import NONE, MatchPlan
 from ostinato.planning.row_graph import Place, RowGraph, RowNode
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.rows.column_names import PREFIX
 
 PLACE = f"{PREFIX}place"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ostinato.errors import QueryError
 from ostinato.planning.bounded_plan import BoundedPrograms, bounded_programs
-from ostinato.planning.event_types import TypedEventsPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.merged_plan import MergedPlan, merge
 

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from ostinato.errors import QueryError
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 TIE = Fraction(1, 1 << 40)

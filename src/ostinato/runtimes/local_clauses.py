@@ -11,7 +11,7 @@ from ostinato.errors import speaking_of
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
-from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
+from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.planning.bounded_clauses import Sharing
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.plan import make_plan

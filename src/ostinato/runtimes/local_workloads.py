@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.expressions import types as t
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.workload_layout import OutputColumn, common_table, make_layout
-from ostinato.runtimes.local_events import LocalEvents
+from ostinato.local.local_events import LocalEvents
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from ostinato.calls.options import a_path, a_text, shown
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.expressions.lexer import tokenize
-from ostinato.language.event_binding import TypeArgument
+from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.language.fluent import PatternQuery
 from ostinato.query.match_recognize import MatchRecognize
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.event_queries import EventsQuery, events
+from ostinato.api.events import EventsQuery, events
 from ostinato.runtimes.local_query import LocalQuery, as_local_query
 from ostinato.sharing.bounds import Duration
 from ostinato.workloads.workload_rows import WorkloadRows

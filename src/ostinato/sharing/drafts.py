@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ostinato.matching.event_program import Extent
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.plan.event_program import Extent
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.pattern_program import START, EdgeCheck, PatternProgram
 from ostinato.sharing.run_conditions import renamed
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.drafts import NO_PATTERN, Draft, Way
 from ostinato.sharing.pattern_program import EdgeCheck
 from ostinato.sharing.state_classes import StateClasses, classes_of

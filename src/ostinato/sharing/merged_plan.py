@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.matching.event_program import Extent
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.plan.event_program import Extent
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.drafts import NO_PATTERN, Draft, Way, draft_of
 from ostinato.sharing.guards import with_guards
 from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ostinato.matching.event_program import Extent
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.plan.event_program import Extent
+from ostinato.event_queries.language.event_query import RunCondition
 
 START = 0
 """The state before any event; no step leads to it."""

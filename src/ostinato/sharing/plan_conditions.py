@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ostinato.expressions.run_conditions.run_program import RunProgram
-from ostinato.matching.event_conditions import MatchCondition
+from ostinato.event_queries.enumeration.match_conditions import MatchCondition
 from ostinato.sharing.row_values import RowValues
 
 

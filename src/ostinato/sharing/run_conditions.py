@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ostinato.expressions.syntax import Aggregate, Expr, Literal, Navigation, RowSet, children, rebuild
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 
 IS_BOUND = Literal("boolean", "TRUE")
 """The operand of a navigation that asks only whether its event is there."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.query.event_query import RunCondition
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.sharing.drafts import NO_PATTERN, Draft, Way, reachable
 from ostinato.sharing.pattern_program import START
 from ostinato.sharing.run_conditions import events_read, renamed

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.pictures.summary_svg import SummaryPicture, count_words, draw_summary
-from ostinato.results.trend_numbers import NumberForm, exact_column
+from ostinato.event_queries.trends.numbers.number_columns import NumberForm, exact_column
 
 _TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'
 Time = Any

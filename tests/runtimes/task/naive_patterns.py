@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ostinato.matching.event_program import BoundKind
+from ostinato.event_queries.plan.event_program import BoundKind
 from ostinato.sharing.pattern_program import START, PatternProgram, PatternStep
 
 Found = tuple[tuple[int, ...], tuple[int, ...]]

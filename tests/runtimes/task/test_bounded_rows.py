@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.matching.event_program import Events
+from ostinato.event_queries.plan.event_program import Events
 from ostinato.runtimes.task.bounded_rows import Numbering, enumeration_order, links, next_link
 
 

@@ -12,9 +12,9 @@ import pytest
 import ostinato as ost
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.local_events import LocalEvents
+from ostinato.local.local_events import LocalEvents
 from ostinato.runtimes.task.bounded import shared_plans
 from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState

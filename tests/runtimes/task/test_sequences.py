@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.runtimes.task.sequences import Keys, Sequences, find_sequences
+from ostinato.event_queries.task.sequences import Keys, Sequences, find_sequences
 
 
 def found(time: list[Any], group: list[Any] | None = None, same: list[Any] | None = None, **options: Any) -> Sequences:

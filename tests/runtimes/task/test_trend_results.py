@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.matching.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
-from ostinato.runtimes.task.trend_partials import packed, together, unpacked
-from ostinato.runtimes.task.trend_results import conjunction, of_groups
+from ostinato.event_queries.plan.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
+from ostinato.event_queries.task.group_partials import packed, together, unpacked
+from ostinato.event_queries.task.group_results import conjunction, of_groups
 
 KINDS = (SlotKind.SUM, SlotKind.MIN, SlotKind.COUNT)
 

@@ -15,12 +15,12 @@ from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.clock import VirtualClock
-from ostinato.language.event_binding import bind_event_query
-from ostinato.language.event_query import parse_event_query
+from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.planning.event_plan import EventsPlan, plan_events
-from ostinato.planning.event_types import type_events
+from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
+from ostinato.event_queries.plan.event_types import type_events
 from ostinato.sharing.bounds import Bounds, read_bounds
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions

@@ -18,11 +18,11 @@ from ostinato.expressions.evaluate import as_vector, evaluate
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import normalise
 from ostinato.expressions.values.vectors import Vector
-from ostinato.matching.event_program import NO_WINDOW
+from ostinato.event_queries.plan.event_program import NO_WINDOW
 from ostinato.planning.bounded_conditions import lower_plan
 from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.planning.event_plan import plan_events
-from ostinato.planning.event_types import type_events
+from ostinato.event_queries.plan.event_plan import plan_events
+from ostinato.event_queries.plan.event_types import type_events
 from ostinato.sharing.merged_plan import MergedPlan, merge
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.ledger import Orders

@@ -12,7 +12,7 @@ from tests.techniques.bounded_latency.shared_matching import Workload, in_calls,
 
 from ostinato.errors import MatchError
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.techniques.bounded_latency import (
     births,
     match_kernel,

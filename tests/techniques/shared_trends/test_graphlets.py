@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.techniques.shared_trends.enumerated import events, expected, program, run, windows
 
-from ostinato.matching.event_program import EdgeTest, Events, Extent, Program, Slot, SlotKind
-from ostinato.techniques.shared_trends.graphlets.engine import GraphletEngine, declined
-from ostinato.techniques.shared_trends.graphlets.graphlet import Adjacency, Candidate, decide, shared_graphlet
+from ostinato.event_queries.plan.event_program import EdgeTest, Events, Extent, Program, Slot, SlotKind
+from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine, declined
+from ostinato.event_queries.trends.graphlets.graphlet import Adjacency, Candidate, decide, shared_graphlet
 
 STREAM = "AACBBBBAACCCB"
 FORBIDDEN = EdgeTest(1, 1, pair_test=0)

@@ -11,25 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.automaton.trend_automaton import build_trend_automaton
+from ostinato.event_queries.automaton.trend_automaton import build_trend_automaton
 from ostinato.errors import MatchError
-from ostinato.language.event_pattern import parse_event_pattern
-from ostinato.matching.event_program import (
-    NO_WINDOW,
-    BoundKind,
-    EdgeTest,
-    Events,
-    Extended,
-    Extent,
-    Program,
-    QueryResults,
-    Slot,
-    SlotKind,
-)
-from ostinato.query.event_query import Selection
-from ostinato.techniques.shared_trends.separate.engine import SeparateEngine, way_of
-from ostinato.techniques.shared_trends.separate.ordered_plan import needs_visits
-from ostinato.techniques.shared_trends.separate.running_plan import in_place_order, needs_events
+from ostinato.event_queries.language.event_pattern import parse_event_pattern
+from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, EdgeTest, Events, Extended, Extent, Program, QueryResults, Slot, SlotKind
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine, way_of
+from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
+from ostinato.event_queries.trends.separate.running_plan import in_place_order, needs_events
 
 pytestmark = pytest.mark.kernel
 LETTERS = "ABCDEF"
@@ -257,7 +246,7 @@ def test_ordered_edges_equal_visits(op: str) -> None:
 def test_tests_of_pairs_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     query = replace(program("A+"), edges=(EdgeTest(0, 0, pair_test=0),))
     whole = count(query, "a " * 40)
-    monkeypatch.setattr("ostinato.techniques.shared_trends.separate.ordered_edges.PAIRS", 100)
+    monkeypatch.setattr("ostinato.event_queries.trends.separate.ordered_edges.PAIRS", 100)
     assert count(query, "a " * 40) == whole
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.engine.counter_moves import count_program, sum_program
 from ostinato.summaries.engine.state_counters import StateCounters
 from ostinato.summaries.engine.summary import Summary, SummaryEvents

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.techniques.stream_summary.letters import after, counters, numbers
 
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.engine.counter_moves import count_program
 from ostinato.summaries.engine.event_benefit import growth
 from ostinato.summaries.engine.summary import Summary

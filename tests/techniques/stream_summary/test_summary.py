@@ -10,7 +10,7 @@ import pytest
 from tests.techniques.stream_summary.letters import after, events, numbers
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.engine.kernel_tables import SEEN
 from ostinato.summaries.engine.summary import KeptEvent, Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import (

@@ -32,8 +32,8 @@ from ostinato.rows.workload_layout import Role
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.bounded_report import REPORT_NAME, REPORT_TYPE
 from ostinato.runtimes.local_query import LocalQuery
-from ostinato.runtimes.spark.event_shuffle import stored_name
-from ostinato.runtimes.spark.event_tasks import QUERY, REPORT
+from ostinato.spark.event_queries.event_shuffle import stored_name
+from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.types import spark_type
 
@@ -170,7 +170,7 @@ class TogetherPart(ClausePart):
     def clauses_task(self, *, on_stream: bool = False) -> ClausesTask:
         """What the workers run. Raises BOUND_NOT_SUPPORTED."""
         # Here, because these load kernels.
-        from ostinato.matching.event_matches import MatchLimits
+        from ostinato.event_queries.enumeration.event_matches import MatchLimits
         from ostinato.planning.typed_clauses import type_clauses
         from ostinato.runtimes.task.bounded_clauses import ClausesTask
 

@@ -22,8 +22,8 @@ from ostinato.runtimes.bounded_report import REPORT_TYPE
 from ostinato.runtimes.spark.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition, ClauseStreamTask, written
 from ostinato.runtimes.spark.clause_tasks import ClauseOutput
-from ostinato.runtimes.spark.event_shuffle import stored_name
-from ostinato.runtimes.spark.event_tasks import QUERY, REPORT
+from ostinato.spark.event_queries.event_shuffle import stored_name
+from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.runtimes.spark.query import SparkQuery
 from ostinato.runtimes.spark.stream_checks import check_machine, check_query, warn_of_unbounded_state
 from ostinato.runtimes.spark.stream_definition import describe_shipped, shipped_schema

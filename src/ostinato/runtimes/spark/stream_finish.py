@@ -12,8 +12,8 @@ from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.clause_stream_finish import finished_clauses
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
-from ostinato.runtimes.spark.event_finish import finished_events
-from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
+from ostinato.spark.event_queries.event_finish import finished_events
+from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
 from ostinato.runtimes.spark.stream_checkpoint import check_folder, check_session, open_checkpoint

@@ -15,7 +15,7 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
 from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
-from ostinato.runtimes.spark.event_stream_task import EventStreamDefinition
+from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
 from ostinato.runtimes.spark.stream_checkpoint import check_folder, open_checkpoint

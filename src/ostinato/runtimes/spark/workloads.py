@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ostinato.runtimes.bounded_report import REPORT_NAME
-from ostinato.runtimes.spark.events import SparkEvents
+from ostinato.spark.event_queries.event_dataframes import SparkEvents
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ostinato.errors import MatchError
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.planning.bounded_conditions import lower_plan
-from ostinato.planning.event_types import TypedEventsPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.planning.shared_matches import SharedGroup, shared_matches
 from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.task.bounded_rows import arrive, numbering_of
 from ostinato.runtimes.task.shared_matching import NOTHING_SHARED, SharedMatches
-from ostinato.runtimes.task.trend_matches import Scene
+from ostinato.event_queries.task.match_columns import Scene
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.plan_conditions import PlanConditions
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ostinato.errors import MatchError, speaking_of
 from ostinato.expressions.syntax import Expr
 from ostinato.matching.engine import check_longest
-from ostinato.matching.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.planning.bounded_clauses import ClauseProgram
 from ostinato.planning.typed_clauses import TypedClauses, TypedStream
 from ostinato.rows.batches import Batch, Mask, OutputRows

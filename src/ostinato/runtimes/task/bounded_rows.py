@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.expressions.values.vectors import Vector
-from ostinato.matching.event_matches import EventMatches
-from ostinato.matching.event_program import Events
-from ostinato.matching.event_scopes import Ranges
+from ostinato.event_queries.enumeration.event_matches import EventMatches
+from ostinato.event_queries.plan.event_program import Events
+from ostinato.event_queries.enumeration.event_scopes import Ranges
 from ostinato.rows.matches import ranges
-from ostinato.runtimes.task.trend_matches import Scene
+from ostinato.event_queries.task.match_columns import Scene
 from ostinato.techniques.bounded_latency.materialise import PatternMatches
 from ostinato.techniques.bounded_latency.plan_events import PlanEvents
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.planning.event_types import TypedEventsPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.rows.batches import Batch, row_masks
 from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.task.bounded import SharedPlan
@@ -25,9 +25,9 @@ from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_batches import joined
 from ostinato.runtimes.task.stream_intake import Gate, Intake
 from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
-from ostinato.runtimes.task.trend_matches import Scene, shown_matches
-from ostinato.runtimes.task.trend_steps import TrendRows, TrendStep, fingerprint_of
-from ostinato.runtimes.task.trends import TrendOptions, TrendWorker, output_of
+from ostinato.event_queries.task.match_columns import Scene, shown_matches
+from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
+from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker, output_of
 from ostinato.stored_state import Section, check, check_columns_are
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ostinato.matching.event_matches import EventMatches
-from ostinato.runtimes.task.trend_matches import Scene
+from ostinato.event_queries.enumeration.event_matches import EventMatches
+from ostinato.event_queries.task.match_columns import Scene
 
 if TYPE_CHECKING:
     from ostinato.techniques.bounded_latency.report import Report

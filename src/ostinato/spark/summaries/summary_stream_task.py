@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
 from ostinato.expressions.types import Settings
-from ostinato.query.event_query import Selection
-from ostinato.results.trend_numbers import NumberForm
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.stream_definition import SUMMARY
 from ostinato.runtimes.spark.stream_workers import FORMAT, ByDefinition

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.language.summary_query import SummaryAggregate
 from ostinato.summaries.language.type_automaton import NO_STATE, START, Automaton
 

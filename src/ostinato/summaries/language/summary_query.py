@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from ostinato.errors import QueryError
-from ostinato.query.event_query import Selection
+from ostinato.event_queries.language.event_query import Selection
 
 LARGEST_TIME_US = 1 << 60
 """Times and windows stay below it in size (36,000 years), so that sums of a few of them fit into 64 bits."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.clock import Clock, RealClock, Work
-from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
+from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.bounds import Bounds
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.matching.event_matches import DEFAULT_LIMITS, MatchLimits
+from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.class_edges import buckets_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import inline_kernel
-from ostinato.matching.event_program import NO_WINDOW, BoundKind, Extent
+from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Extent
 from ostinato.rows.matches import ranges
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.techniques.bounded_latency.plan_events import Positions

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.matching.event_program import BoundKind, Extent
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, Guard, MergedPlan, PlanStep
 from ostinato.sharing.pattern_program import EdgeCheck
 

@@ -16,7 +16,7 @@ from ostinato.expressions.run_conditions.kernel_arithmetic import real_equal, re
 from ostinato.expressions.run_conditions.opcodes import HERE, Keep, Op
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.kernels.kernel_cache import inline_kernel
-from ostinato.matching.event_conditions import NO_LABEL
+from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.plan_tables import PlanTables
 

@@ -17,7 +17,7 @@ from ostinato.expressions.run_conditions.opcodes import Keep
 from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
 from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
-from ostinato.matching.event_conditions import NO_LABEL
+from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
 from ostinato.sharing.merged_plan import MergedPlan
 from ostinato.sharing.plan_conditions import PlanConditions
 from ostinato.techniques.bounded_latency.quick_checks import QuickTables

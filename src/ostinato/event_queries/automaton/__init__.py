@@ -1,0 +1,1 @@
+"""Event pattern -> deterministic automaton over its variables."""

@@ -1,0 +1,255 @@
+"""EventPattern -> TrendAutomaton: which variable may follow which, as a deterministic automaton over variables.
+
+Deterministic, because a match is a sequence of (event, variable) pairs and counts once, however many ways lead through
+the pattern: from each state at most one transition for a variable. Every state but START is entered by one variable
+only, so a state also knows what its last event was bound to; conditions between adjacent events need that.
+
+A place of the pattern that takes an event is a position (Glushkov); which position may follow which, and what must be
+absent in between, is read from the pattern. Sets of positions become states, and states with the same future are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ostinato.event_queries.automaton.trend_positions import NOTHING, Absences, Part, Positions, check_size
+from ostinato.errors import QueryError
+from ostinato.event_queries.language.event_query import EventPattern, occurrences
+
+START = 0
+"""The state before any event; nothing leads back to it."""
+LARGEST_MERGED = 512
+"""States of larger automata aren't compared with one another: it takes longer than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """From `source`, an event bound to variable `label` leads to `target`, unless one of `absences` lies between.
+
+    From START it lies before the event, as far back as the bound of the query reaches.
+    """
+
+    source: int
+    label: int
+    target: int
+    absences: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrendAutomaton:
+    """`labels` are the variables by number. A match ends in an accepting state; the empty match is none."""
+
+    labels: tuple[str, ...]
+    states: int
+    transitions: tuple[Transition, ...]
+    accepting: frozenset[int]
+    absences: tuple[TrendAutomaton, ...] = ()
+    """What must not occur, each with variables of its own."""
+    end_absences: tuple[tuple[int, int], ...] = ()
+    """(state, absence): a match that ends in the state counts only if the absence doesn't follow within the bound."""
+
+    def entry_labels(self) -> tuple[int, ...]:
+        """For each state the label of the transitions that lead to it; -1 for START."""
+        entries = [-1] * self.states
+        for transition in self.transitions:
+            entries[transition.target] = transition.label
+        return tuple(entries)
+
+    def dump(self) -> str:
+        """The automaton as text, one state a line; `!` marks what must be absent, `.` an accepting state.
+
+        >>> from ostinato.event_queries.language.event_query import Absent, InOrder, OneEvent, Repeated, Times
+        >>> a, b, c = (OneEvent(name, name.lower()) for name in "ABC")
+        >>> print(build_trend_automaton(InOrder((a, Absent(c), Repeated(b, Times.ONE_OR_MORE)))).dump())
+        start -> a 1
+        1 -> !0 b 2
+        2. -> b 2
+        absent 0: start -> c 1; 1. ->
+        """
+        return "\n".join(
+            [*self._lines(), *(f"absent {i}: {'; '.join(a._lines())}" for i, a in enumerate(self.absences))]
+        )
+
+    def _lines(self) -> list[str]:
+        ends = {state: [absence for at, absence in self.end_absences if at == state] for state in self.accepting}
+        lines = []
+        for state in range(self.states):
+            ways = ", ".join(
+                "".join(f"!{absence} " for absence in way.absences) + f"{self.labels[way.label]} {way.target}"
+                for way in self.transitions
+                if way.source == state
+            )
+            name = "start" if state == START else f"{state}." if state in self.accepting else f"{state}"
+            name += "".join(f" !{absence}" for absence in ends.get(state, ()))
+            lines.append(f"{name} -> {ways}".rstrip())
+        return lines
+
+
+def build_trend_automaton(pattern: EventPattern) -> TrendAutomaton:
+    """The automaton of a pattern without AND. Raises PATTERN_TOO_LARGE, AMBIGUOUS_NEGATION."""
+    positions = Positions()
+    whole = positions.part(pattern)
+    return _merged(_determined(positions, whole), tuple(build_trend_automaton(body) for body in positions.absent))
+
+
+def both(one: TrendAutomaton, other: TrendAutomaton) -> TrendAutomaton:
+    """The words of variables that both accept; neither has absences. Nothing but START when there are none."""
+    if one.absences or other.absences:
+        raise ValueError("an automaton with absences has no intersection")
+    labels = tuple(name for name in one.labels if name in other.labels)
+    steps, others = _by_name(one), _by_name(other)
+    drafts = [_Draft((START, START))]
+    number = {(START, START): START}
+    for draft in drafts:  # grows while it is walked
+        left, right = draft.key
+        for label, name in enumerate(labels):
+            first, second = steps.get((left, name)), others.get((right, name))
+            if first is None or second is None:
+                continue
+            if (first, second) not in number:
+                number[first, second] = len(drafts)
+                check_size(len(drafts))
+                drafts.append(
+                    _Draft((first, second), first in one.accepting and second in other.accepting, entry=label)
+                )
+            draft.ways[label] = (number[first, second], ())
+    return _merged(_Drafted(labels, drafts), ())
+
+
+def _by_name(automaton: TrendAutomaton) -> dict[tuple[int, str], int]:
+    return {(way.source, automaton.labels[way.label]): way.target for way in automaton.transitions}
+
+
+# --- positions -> states ----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A state on the way: `ways` gives for a label the next draft and what must be absent before it."""
+
+    key: tuple[int, ...]
+    """The positions it stands for (or the two states of an intersection)."""
+    accepting: bool = False
+    end_absent: Absences = NOTHING
+    entry: int = -1
+    ways: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafted:
+    labels: tuple[str, ...]
+    drafts: list[_Draft]
+
+
+def _determined(positions: Positions, whole: Part) -> _Drafted:
+    """Subset construction: a state is the set of positions that the same word may have led to."""
+    drafts = [_Draft(())]
+    number: dict[tuple[int, ...], int] = {}
+    for draft in drafts:  # grows while it is walked
+        for label, (targets, absent) in _next_positions(positions, whole, draft).items():
+            if targets not in number:
+                number[targets] = len(drafts)
+                check_size(len(drafts))
+                drafts.append(_state(positions, whole, targets, label))
+            draft.ways[label] = (number[targets], tuple(sorted(absent)))
+    return _Drafted(tuple(positions.labels), drafts)
+
+
+def _next_positions(positions: Positions, whole: Part, draft: _Draft) -> dict[int, tuple[tuple[int, ...], Absences]]:
+    """For each label the positions that an event bound to it leads to, and the absences all ways there agree on."""
+    found: dict[int, tuple[set[int], set[Absences]]] = {}
+    steps: list[dict[int, set[Absences]]] = [positions.follow[position] for position in draft.key]
+    if not draft.key:
+        steps = [{position: {absent} for position, absent in whole.first.items()}]
+    for step in steps:
+        for target, ways in step.items():
+            targets, absent = found.setdefault(positions.label_of[target], (set(), set()))
+            targets.add(target)
+            absent |= ways
+    return {label: (tuple(sorted(targets)), _agreed(absent, positions)) for label, (targets, absent) in found.items()}
+
+
+def _state(positions: Positions, whole: Part, targets: tuple[int, ...], label: int) -> _Draft:
+    ends = {whole.last[position] for position in targets if position in whole.last}
+    return _Draft(targets, bool(ends), _agreed(ends, positions) if ends else NOTHING, label)
+
+
+def _agreed(absences: set[Absences], positions: Positions) -> Absences:
+    """The absences of all ways, if they are the same."""
+    if len(absences) == 1:
+        return next(iter(absences))
+    differing = min(frozenset.union(*absences) - frozenset.intersection(*absences))
+    variables = " ".join(event.variable for event in occurrences(list(positions.absent)[differing]))
+    raise QueryError(
+        "AMBIGUOUS_NEGATION",
+        f"the same events can be matched in two ways, and only one of them asks that {variables} be absent",
+        span=positions.absent_span[differing],
+        hint="give the variables of the two ways different names",
+    )
+
+
+# --- equal states are one ---------------------------------------------------------------------------------------------
+
+
+def _merged(drafted: _Drafted, absences: tuple[TrendAutomaton, ...]) -> TrendAutomaton:
+    """States with the same future are one; those from which nothing is accepted go."""
+    drafts = drafted.drafts
+    alive = _alive(drafts)
+    for draft in drafts:
+        draft.ways = {label: way for label, way in draft.ways.items() if way[0] in alive}
+    classes = _same_future(drafts) if len(drafts) <= LARGEST_MERGED else list(range(len(drafts)))
+    kept: dict[int, int] = {}  # class -> its first draft, in the order in which they are met: START comes first
+    for i in range(len(drafts)):
+        if i == START or i in alive:
+            kept.setdefault(classes[i], i)
+    state = {group: place for place, group in enumerate(kept)}
+    transitions = [
+        Transition(state[group], label, state[classes[to]], gone)
+        for group, i in kept.items()
+        for label, (to, gone) in sorted(drafts[i].ways.items())
+    ]
+    accepting = {state[group]: drafts[i].end_absent for group, i in kept.items() if drafts[i].accepting}
+    ends = tuple((at, absence) for at, absent in accepting.items() for absence in sorted(absent))
+    return TrendAutomaton(drafted.labels, len(kept), tuple(transitions), frozenset(accepting), absences, ends)
+
+
+def _same_future(drafts: Sequence[_Draft]) -> list[int]:
+    """Moore: the class of each draft; two are in one class while no future tells them apart.
+
+    START stays by itself, and so do states that different labels lead to.
+    """
+    classes = _numbered(
+        [(i == START, draft.accepting, draft.end_absent, draft.entry) for i, draft in enumerate(drafts)]
+    )
+    while True:
+        refined = _numbered(
+            [
+                (classes[i], tuple(sorted((label, classes[to], gone) for label, (to, gone) in draft.ways.items())))
+                for i, draft in enumerate(drafts)
+            ]
+        )
+        if max(refined) == max(classes):
+            return classes
+        classes = refined
+
+
+def _numbered(keys: Sequence[object]) -> list[int]:
+    number: dict[object, int] = {}
+    return [number.setdefault(key, len(number)) for key in keys]
+
+
+def _alive(drafts: Sequence[_Draft]) -> set[int]:
+    """The drafts from which an accepting one can be reached."""
+    sources: list[list[int]] = [[] for _ in drafts]
+    for source, draft in enumerate(drafts):
+        for target, _ in draft.ways.values():
+            sources[target].append(source)
+    alive = {i for i, draft in enumerate(drafts) if draft.accepting}
+    waiting = list(alive)
+    while waiting:
+        for source in sources[waiting.pop()]:
+            if source not in alive:
+                alive.add(source)
+                waiting.append(source)
+    return alive

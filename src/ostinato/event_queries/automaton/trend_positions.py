@@ -1,0 +1,129 @@
+"""EventPattern -> Positions: the places that take an event, which may follow which, and what must be absent between.
+
+These are Glushkov's positions, with a NOT as a mark on the steps that cross it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ostinato.errors import QueryError, Span
+from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
+
+MAX_STATES = 4_096
+
+Absences = frozenset[int]
+NOTHING: Absences = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where a part of the pattern begins and ends: positions, each with what must be absent before or behind it."""
+
+    first: dict[int, Absences]
+    last: dict[int, Absences]
+    may_be_empty: bool
+
+
+class Positions:
+    """A walk over the pattern that numbers its positions and collects which one follows which."""
+
+    def __init__(self) -> None:
+        self.labels: dict[str, int] = {}
+        self.label_of: list[int] = []
+        self.follow: list[dict[int, set[Absences]]] = []
+        self.absent: dict[EventPattern, int] = {}
+        self.absent_span: list[Span | None] = []
+
+    def part(self, pattern: EventPattern) -> Part:
+        match pattern:
+            case OneEvent(variable=variable):
+                position = len(self.label_of)
+                check_size(position)
+                self.label_of.append(self.labels.setdefault(variable, len(self.labels)))
+                self.follow.append({})
+                return Part({position: NOTHING}, {position: NOTHING}, False)
+            case InOrder(parts):
+                return self.in_order(parts)
+            case AnyOf(parts):
+                found = [self.part(part) for part in parts]
+                return Part(
+                    {position: absent for part in found for position, absent in part.first.items()},
+                    {position: absent for part in found for position, absent in part.last.items()},
+                    any(part.may_be_empty for part in found),
+                )
+            case Repeated(body, times):
+                inner = self.part(body)
+                if times is not Times.AT_MOST_ONE:
+                    self.connect(inner.last, inner.first)
+                return Part(inner.first, inner.last, inner.may_be_empty or times is not Times.ONE_OR_MORE)
+            case Absent(span=span):
+                raise QueryError("NEGATION_MISPLACED", "NOT stands inside SEQ, beside something that occurs", span=span)
+            case AllOf(span=span):
+                raise QueryError("CONJUNCTION_NOT_SUPPORTED", "AND joins two whole patterns only", span=span)
+
+    def in_order(self, parts: Sequence[EventPattern]) -> Part:
+        """SEQ: what is absent before a part belongs to its first positions, at the very end to the last ones."""
+        whole = Part({}, {}, True)
+        waiting: list[Absent] = []
+        before: Part | None = None
+        for pattern in parts:
+            if isinstance(pattern, Absent):
+                if before is not None:
+                    _check_beside(before, pattern)
+                self.numbered(pattern)
+                waiting.append(pattern)
+                continue
+            before = self.part(pattern)
+            for absent in waiting:
+                _check_beside(before, absent)
+            whole = self.joined(whole, Part(self.more(before.first, waiting), before.last, before.may_be_empty))
+            waiting = []
+        if before is None and waiting:
+            self.part(waiting[0])  # raises: nothing occurs
+        return Part(whole.first, self.more(whole.last, waiting), whole.may_be_empty)
+
+    def joined(self, left: Part, right: Part) -> Part:
+        self.connect(left.last, right.first)
+        return Part(
+            left.first | right.first if left.may_be_empty else left.first,
+            left.last | right.last if right.may_be_empty else right.last,
+            left.may_be_empty and right.may_be_empty,
+        )
+
+    def connect(self, last: dict[int, Absences], first: dict[int, Absences]) -> None:
+        for before, behind in last.items():
+            follow = self.follow[before]
+            for after, ahead in first.items():
+                follow.setdefault(after, set()).add(behind | ahead)
+
+    def more(self, ends: dict[int, Absences], waiting: Iterable[Absent]) -> dict[int, Absences]:
+        """The same positions, with further absences at each."""
+        added = frozenset(self.numbered(absent) for absent in waiting)
+        return {position: absent | added for position, absent in ends.items()} if added else ends
+
+    def numbered(self, absent: Absent) -> int:
+        if absent.body not in self.absent:
+            self.absent[absent.body] = len(self.absent)
+            self.absent_span.append(absent.span)
+        return self.absent[absent.body]
+
+
+def _check_beside(neighbour: Part, absent: Absent) -> None:
+    if neighbour.may_be_empty:
+        raise QueryError(
+            "NEGATION_NEXT_TO_OPTIONAL",
+            "what stands next to a NOT must occur, or nobody knows between which events nothing may lie",
+            span=absent.span,
+            hint="write the cases with OR",
+        )
+
+
+def check_size(states: int) -> None:
+    if states >= MAX_STATES:
+        raise QueryError(
+            "PATTERN_TOO_LARGE",
+            f"the pattern needs more than {MAX_STATES:,} states",
+            hint="give variables that stand in several places different names, or use fewer of them",
+        )

@@ -1,0 +1,1 @@
+"""RETURN MATCHES: the matches of a program, one by one."""

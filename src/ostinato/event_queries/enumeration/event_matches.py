@@ -1,0 +1,292 @@
+"""Program + Events -> the matches themselves: what RETURN MATCHES shows. The driver of `event_search.py`.
+
+Matches come in order of sequence, window, time of the first event, time of the last one, and then event by event: the
+variable in the order of the automaton's labels, then the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.automaton.trend_automaton import START
+from ostinato.errors import MatchError
+from ostinato.expressions.run_conditions.run_columns import Column
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.event_queries.enumeration import event_state as s
+from ostinato.event_queries.enumeration.event_absences import EVERYWHERE, find_absences
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions, search_checked_events, tie_checks
+from ostinato.event_queries.enumeration.event_marks import ANY, SCANNED, SELECTIONS, Absences, mark_sequences
+from ostinato.event_queries.plan.event_program import BoundKind, Events, Program
+from ostinato.event_queries.enumeration.event_room import Room
+from ostinato.event_queries.enumeration.event_scopes import LARGEST_SPAN, Ranges, positions, reaches, row_ranges
+from ostinato.event_queries.enumeration.event_search import search_plain_events
+from ostinato.event_queries.enumeration.event_tables import NEVER, Ints, Members, Steps, Tests, group_ends, make_members, make_steps, make_tests
+from ostinato.matching.failures import condition_failure
+
+DEFAULT_MOST_MATCHES = 10_000_000
+DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
+_NO_ROWS_LIMIT = 1 << 62
+MOST_VARIABLES = 256
+SMALL_BLOCK = 1 << 16
+"""With LIMIT: blocks of up to so many matches, or four times the limit, are made whole and cut then."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventMatches:
+    """Match m holds `rows[offsets[m]:offsets[m + 1]]`, bound to the variables `labels` at the same places."""
+
+    offsets: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    labels: NDArray[np.uint8]
+    scopes: Ranges
+    """Where was searched: each sequence, or each window of it."""
+    found: NDArray[np.int64]
+    """How many matches each of the scopes has; they come one after the other."""
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+    def sequence(self) -> NDArray[np.int64]:
+        """The sequence of each match."""
+        return np.repeat(self.scopes.sequence, self.found)
+
+    def window(self) -> NDArray[np.int64]:
+        """Where the window of each match starts; NO_WINDOW without windows."""
+        return np.repeat(self.scopes.window, self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchLimits:
+    """What a search may use up and give."""
+
+    limit: int | None = None
+    """LIMIT: so many matches of each sequence and window, the first in order."""
+    most_matches: int = DEFAULT_MOST_MATCHES
+    max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
+
+
+DEFAULT_LIMITS = MatchLimits()
+
+
+def find_event_matches(
+    program: Program,
+    events: Events,
+    limits: MatchLimits = DEFAULT_LIMITS,
+    conditions: MatchConditions | None = None,
+    column: Column | None = None,
+) -> EventMatches:
+    """All matches of the query. With conditions over several variables, `column` gives the values they read.
+
+    Raises TOO_MANY_MATCHES, TOO_MANY_PARTIAL_MATCHES, RESULT_TOO_LARGE, and the errors of the conditions.
+    """
+    if len(program.automaton.labels) > MOST_VARIABLES:
+        raise MatchError("PATTERN_TOO_LARGE", f"RETURN MATCHES takes patterns of up to {MOST_VARIABLES} variables")
+    return _Search(program, events, limits, conditions, column).run()
+
+
+class _Search:
+    """One call's arrays; `run` drives the kernel over all scopes."""
+
+    def __init__(
+        self,
+        program: Program,
+        events: Events,
+        limits: MatchLimits,
+        conditions: MatchConditions | None,
+        column: Column | None,
+    ) -> None:
+        self.program, self.events, self.limits = program, events, limits
+        automaton, extent = program.automaton, program.extent
+        group_end = group_ends(events)
+        reach = reaches(events, extent)
+        self.steps: Steps = make_steps(automaton, program.edges)
+        self.members: Members = make_members(self.steps, program.qualifies, events, group_end)
+        self.tests: Tests = make_tests(program.edges, len(automaton.labels), self.members, events, reach)
+        self.absences: Absences = find_absences(program, events, group_end, reach)
+        self.position = positions(events, extent)
+        self.ends = np.full(self.members.size, NEVER, np.int32)
+        self.selection = SELECTIONS[program.selection]
+        self.checks: Any = s.NoChecks()
+        self.kernel = search_plain_events
+        registers = (0, 0)
+        if conditions is not None:
+            assert column is not None
+            self.checks = tie_checks(conditions, self.steps, len(events.time), column)
+            self.kernel = search_checked_events
+            registers = (len(conditions.program.registers), len(conditions.program.accumulators))
+        self.rules = self._rules()
+        self.room = Room(automaton.states, len(self.steps.label), len(automaton.labels), registers)
+
+    def _rules(self) -> s.Rules:
+        steps, extent, limits = self.steps, self.program.extent, self.limits
+        start_absences = bool(steps.absent_at[steps.leave_at[START + 1]])
+        spans = extent.kind is BoundKind.SPAN
+        marks = s.ONCE
+        if spans and (start_absences or len(steps.end_absent)):
+            marks = s.PER_START
+        elif len(steps.end_absent):
+            marks = s.PER_SCOPE
+        plain = self.selection == ANY and bool(steps.plain[steps.leave_at[START + 1] :].all())
+        limit = s.NO_LIMIT if limits.limit is None else limits.limit
+        return s.Rules(
+            selection=self.selection,
+            marks=marks,
+            scanned=SCANNED,
+            span=min(extent.length, LARGEST_SPAN) if spans else -1,
+            ordered_ends=plain and not len(steps.end_absent),
+            bulk=self._bulk() if marks == s.ONCE else np.zeros(len(steps.label), np.bool_),
+            limit=limit,
+            largest_block=max(SMALL_BLOCK, 4 * limit) if SMALL_BLOCK else 0,
+            largest_rows=_NO_ROWS_LIMIT if limit == s.NO_LIMIT else 64 * SMALL_BLOCK,
+            enough=s.NO_LIMIT,
+            accept_from=0,
+            accept_until=NEVER,
+            most=limits.most_matches,
+            max_partial_matches=limits.max_partial_matches,
+        )
+
+    def _bulk(self) -> NDArray[np.bool_]:
+        """The steps that end a match whatever the event."""
+        steps, target = self.steps, self.steps.target
+        bulk: NDArray[np.bool_] = steps.plain & steps.accepting[target] & (np.diff(steps.leave_at)[target] == 0)
+        bulk &= np.diff(steps.end_absent_at)[target] == 0
+        if self.checks.conditions:
+            bulk &= (np.diff(self.checks.step_at) == 0) & (np.diff(self.checks.end_at)[target] == 0)
+        return bulk if self.selection == ANY else np.zeros_like(bulk)
+
+    def run(self) -> EventMatches:
+        if self.rules.marks == s.ONCE:
+            room = np.empty((2, len(self.steps.entry)), np.int64)
+            mark_sequences(
+                self.events.starts,
+                EVERYWHERE,
+                self.selection,
+                SCANNED,
+                *self._tables(),
+                self.ends,
+                room[0],
+                room[1],
+                stop_flag(),
+            )
+            check_stopped()
+        found = row_ranges(self.events, self.program.extent, self._may_start())
+        new_sequence = np.ones(len(found.first), np.bool_)
+        new_sequence[1:] = found.sequence[1:] != found.sequence[:-1]
+        scopes = s.Scopes(
+            found.first, found.end, found.first, found.end, new_sequence, np.zeros(len(found.first), np.int64)
+        )
+        self._drive(scopes, self.rules, self.ends)
+        return EventMatches(*self.room.result(), found, np.diff(scopes.found, prepend=0))
+
+    def _tables(self) -> tuple[Steps, Members, Tests, Absences]:
+        return self.steps, self.members, self.tests, self.absences
+
+    def _may_start(self) -> NDArray[np.bool_]:
+        """The rows at which a match may start, as far as is known before the search."""
+        result = np.zeros(len(self.events.time), np.bool_)
+        place, offset = self.members.place, self.members.offset
+        for step in range(self.steps.leave_at[START], self.steps.leave_at[START + 1]):
+            label, state = self.steps.label[step], self.steps.target[step]
+            low, high = place[label, 0], place[label, -1]
+            rows = self.members.rows[low:high]
+            if self.rules.marks == s.ONCE:
+                rows = rows[self.ends[offset[state] + low : offset[state] + high] != NEVER]
+            result[rows] = True
+        return result
+
+    def _drive(self, scopes: s.Scopes, rules: s.Rules, ends: Ints) -> None:
+        """Runs the kernel to the end, making room whenever it asks for it."""
+        room, progress = self.room, self.room.progress
+        progress[s.SCOPE] = progress[s.PHASE] = 0
+        while True:
+            status = self.kernel(
+                *self._tables(),
+                ends,
+                self.position,
+                scopes,
+                rules,
+                room.block,
+                room.output,
+                room.work,
+                self.checks,
+                progress,
+                stop_flag(),
+            )
+            check_stopped()
+            if status == s.FINISHED:
+                return
+            if status == s.BLOCK_TOO_LARGE:
+                self._first_of_block(scopes, rules)
+            elif status == s.FAILED:
+                raise _failure(progress, self.limits)
+            else:
+                room.grow(status, self._searched(scopes))
+
+    def _searched(self, scopes: s.Scopes) -> float:
+        """Which part of the rows has been searched: what it gave says how much room the rest may need."""
+        scope = int(self.room.progress[s.SCOPE])
+        done = int((scopes.end - scopes.first)[:scope].sum() + self.room.progress[s.BLOCK_END] - scopes.first[scope])
+        return done / max(1, int((scopes.end - scopes.first).sum()))
+
+    def _first_of_block(self, scopes: s.Scopes, rules: s.Rules) -> None:
+        """LIMIT, and more matches start at one time than anybody could list: by the time of their ends, one by one.
+
+        All matches that end at one time come in their final order, so the search stops when there are enough.
+        """
+        progress = self.room.progress
+        scope, block_row, block_end = (int(progress[at]) for at in (s.SCOPE, s.BLOCK_ROW, s.BLOCK_END))
+        wanted = rules.limit - int(progress[s.MATCHES] - progress[s.SCOPE_MATCHES])
+        first, end = scopes.first[scope : scope + 1], scopes.end[scope : scope + 1]
+        alone = s.Scopes(
+            first, end, np.array([block_row]), np.array([block_end]), np.zeros(1, np.bool_), np.zeros(1, np.int64)
+        )
+        nothing = np.zeros_like(rules.bulk)
+        one_end = rules._replace(marks=s.PER_START, bulk=nothing, limit=s.NO_LIMIT, largest_rows=_NO_ROWS_LIMIT)
+        ends = np.empty_like(self.ends)
+        for low, high in self._ending_times(block_row, int(end[0])):
+            before = int(progress[s.MATCHES])
+            self._drive(alone, one_end._replace(enough=wanted, accept_from=low, accept_until=high), ends)
+            wanted -= int(progress[s.MATCHES]) - before
+            if wanted == 0:
+                break
+        self.room.work.label_end[:] = self.members.place[:, int(end[0])]
+        scopes.found[scope] = progress[s.MATCHES]
+        progress[s.SCOPE_MATCHES] = progress[s.MATCHES] - (rules.limit - wanted)
+        progress[s.SCOPE], progress[s.PHASE] = (scope + 1, s.NEW_SCOPE) if wanted == 0 else (scope, s.NEW_BLOCK)
+
+    def _ending_times(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+        """The times at which a match may end among the rows [low, high), each as a range of rows."""
+        place, group_end = self.members.place, self.members.group_end
+        labels = np.unique(self.steps.entry[self.steps.accepting])
+        parts = [self.members.rows[place[label, low] : place[label, high]] for label in labels]
+        for end in np.unique(group_end[np.concatenate(parts)]):
+            first = int(np.searchsorted(group_end[low:high], end)) + low
+            yield first, min(int(end), high)
+
+
+def _failure(progress: NDArray[np.int64], limits: MatchLimits) -> MatchError:
+    failure = int(progress[s.FAILURE])
+    if failure in (s.TOO_MANY_PARTIAL_MATCHES, s.TOO_MANY_IN_SEQUENCE):
+        from_time = failure == s.TOO_MANY_PARTIAL_MATCHES
+        most = limits.max_partial_matches * (1 if from_time else s.PER_SEQUENCE)
+        error = MatchError(
+            "TOO_MANY_PARTIAL_MATCHES",
+            f"more than {most:,} partial matches were tried {'from one time' if from_time else 'in one sequence'}",
+            hint="bound the matches with WITHIN, tighten WHERE, or raise max_partial_matches",
+        )
+    elif failure == s.TOO_MANY_MATCHES:
+        error = MatchError(
+            "TOO_MANY_MATCHES",
+            f"there are more than {limits.most_matches:,} matches in one task",
+            hint="ask for the first ones with RETURN MATCHES LIMIT n, bound them with WITHIN, or count them",
+        )
+    else:
+        error = condition_failure(s.CONDITION_FAILED - failure, "WHERE")
+    error.row = int(progress[s.FAILED_ROW])
+    return error

@@ -1,0 +1,116 @@
+"""The arrays that the search of `event_search.py` writes to, and how they grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.event_queries.enumeration import event_state as s
+
+FIRST_MATCHES, FIRST_ROWS, FIRST_DEPTH = 1024, 4096, 64
+LARGEST_OUTPUT = 1 << 29
+"""How many events the matches of one task may hold: 3 GiB of rows and labels."""
+
+
+class Room:
+    """The arrays that the kernel writes to."""
+
+    def __init__(self, states: int, steps: int, labels: int, registers: tuple[int, int]) -> None:
+        self.registers = registers
+        self.progress = np.zeros(s.PROGRESS, np.int64)
+        self.block = s.Block(
+            at=np.zeros(FIRST_MATCHES, np.int64),
+            rows=np.empty(FIRST_ROWS, np.int32),
+            labels=np.empty(FIRST_ROWS, np.uint8),
+            keys=np.empty((2, FIRST_MATCHES), np.int32),
+            numbers=np.empty((2, FIRST_MATCHES), np.int32),
+            digits=np.empty(257, np.int64),
+        )
+        self.output = s.Output(
+            np.zeros(FIRST_MATCHES, np.int64), np.empty(FIRST_ROWS, np.int32), np.empty(FIRST_ROWS, np.uint8)
+        )
+        self.work = s.Work(
+            **self._by_depth(FIRST_DEPTH),
+            cursor=np.zeros(steps, np.int64),
+            label_end=np.zeros(labels, np.int64),
+            later_best=np.zeros(states, np.int64),
+            group_best=np.zeros(states, np.int64),
+            stack=np.zeros(64, np.float64),
+            stack_whole=np.zeros(64, np.int64),
+            stack_null=np.zeros(64, np.bool_),
+            node=np.zeros(1, np.int32),
+        )
+
+    def _by_depth(self, depth: int) -> dict[str, NDArray[Any]]:
+        registers, accumulators = self.registers
+        return {
+            "row": np.zeros(depth, np.int64),
+            "label": np.zeros(depth, np.int32),
+            "state": np.zeros(depth, np.int32),
+            "step": np.zeros(depth, np.int64),
+            "at": np.zeros(depth, np.int64),
+            "until": np.zeros(depth, np.int64),
+            "follows": np.zeros(depth, np.int64),
+            "registers": np.full((depth, registers), -1, np.int64),
+            "whole": np.zeros((depth, accumulators), np.int64),
+            "real": np.zeros((depth, accumulators), np.float64),
+        }
+
+    def grow(self, status: int, searched: float) -> None:
+        """Gives the kernel what it returned for, after that part of the rows.
+
+        Room for output is asked for as if the rest gave as much. Where it doesn't, only addresses were taken: memory
+        is what has been written to, and that is much slower the first time.
+        """
+        matches, rows = int(self.progress[s.NEEDED_MATCHES]), int(self.progress[s.NEEDED_ROWS])
+        if status == s.MORE_DEPTH:
+            larger = self._by_depth(4 * len(self.work.row))
+            for name, array in larger.items():
+                before = getattr(self.work, name)
+                array[: len(before)] = before
+            self.work = self.work._replace(**larger)
+            return
+        if rows > LARGEST_OUTPUT:
+            raise MatchError(
+                "RESULT_TOO_LARGE",
+                f"the matches found in one task hold more than {LARGEST_OUTPUT:,} events",
+                hint="bound the matches with WITHIN, or ask for fewer with RETURN MATCHES LIMIT n",
+            )
+        if status == s.MORE_OUTPUT:
+            expected = min(1 / max(searched, 1e-9), LARGEST_OUTPUT / rows)
+            matches, rows = int(matches * expected), int(rows * expected)
+            self.output = s.Output(
+                _longer(self.output.at, matches), _longer(self.output.rows, rows), _longer(self.output.labels, rows)
+            )
+            return
+        self.block = self.block._replace(
+            at=_longer(self.block.at, matches),
+            rows=_longer(self.block.rows, rows),
+            labels=_longer(self.block.labels, rows),
+        )
+        if self.block.keys.shape[1] < len(self.block.at):
+            self.block = self.block._replace(
+                keys=np.empty((2, len(self.block.at)), np.int32), numbers=np.empty((2, len(self.block.at)), np.int32)
+            )
+
+    def result(self) -> s.Output:
+        """The output without the room that wasn't needed."""
+        matches, rows = int(self.progress[s.MATCHES]), int(self.progress[s.ROWS])
+        at, found_rows, labels = self.output
+        return s.Output(_cut(at, matches + 1), _cut(found_rows, rows), _cut(labels, rows))
+
+
+def _longer(array: NDArray[Any], needed: int) -> NDArray[Any]:
+    if needed <= len(array):
+        return array
+    longer = np.empty(max(needed, 2 * len(array)), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _cut(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """A view, unless that would hold on to much more than is needed."""
+    return array[:length] if 8 * length >= len(array) else array[:length].copy()

@@ -1,0 +1,1 @@
+"""Text or fluent calls -> EventQuery, and back; names and conditions tied to columns."""

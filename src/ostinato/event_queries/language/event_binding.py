@@ -1,0 +1,104 @@
+"""EventQuery + the input's column names -> BoundEventQuery: every name looked up, every condition where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ostinato.errors import QueryError, did_you_mean
+from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.syntax import Column, Expr, Name, Operator, rebuild, string_literal
+from ostinato.event_queries.language.event_checks import check_event_query
+from ostinato.event_queries.language.event_conditions import ConditionBinder, Conditions
+from ostinato.event_queries.language.event_names import EventNames
+from ostinato.event_queries.language.event_outputs import bind_outputs
+from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, TypeColumn, TypeDefinition
+
+TypeArgument = str | Mapping[str, str] | None
+"""The column that names an event's type, or a condition for each type."""
+
+
+def bind_event_query(
+    query: EventQuery,
+    columns: Sequence[str],
+    *,
+    case_sensitive: bool = False,
+    type: TypeArgument = None,
+    time: str | None = None,
+) -> BoundEventQuery:
+    """Resolves every name; raises QueryError with a caret for what can't be resolved.
+
+    `type` and `time` stand in where the text has no TYPE and no TIME. Names of variables and types are exact, those of
+    columns follow `case_sensitive`.
+    """
+    check_event_query(query)
+    query = _completed(query, type, time)
+    names = EventNames(query, tuple(columns), case_sensitive)
+    if query.time is None:
+        raise QueryError(
+            "TIME_COLUMN_MISSING",
+            "the query doesn't say which column orders the events",
+            hint='write TIME ts before PATTERN, or give time="ts"',
+        )
+    tests = _type_tests(query, names)
+    conditions = ConditionBinder(names).bind_all(query.where)
+    same = tuple(dict.fromkeys(names.column(column, part.span) for part in query.same for column in part.columns))
+    group_by = tuple(dict.fromkeys(names.listed(column, "GROUP") for column in query.group_by))
+    return BoundEventQuery(
+        query=query,
+        columns=tuple(columns),
+        variables=names.variables,
+        absent_variables=names.absent,
+        qualifies=_qualifies(names, tests, conditions),
+        time=names.listed(query.time, "TIME"),
+        same=same,
+        group_by=group_by,
+        adjacent=tuple(conditions.adjacent),
+        run=tuple(conditions.run),
+        outputs=bind_outputs(query, names, group_by),
+    )
+
+
+def _completed(query: EventQuery, types: TypeArgument, time: str | None) -> EventQuery:
+    if query.time is None and time is not None:
+        query = replace(query, time=Name(time, quoted=True))
+    if query.types is None and types is not None:
+        if isinstance(types, str):
+            return replace(query, types=TypeColumn(Name(types, quoted=True)))
+        conditions = ((name, _without_spans(parse_expression(text))) for name, text in types.items())
+        return replace(query, types=tuple(TypeDefinition(name, condition) for name, condition in conditions))
+    return query
+
+
+def _without_spans(expr: Expr) -> Expr:
+    """What didn't come from the query's text has no place in it."""
+    return replace(rebuild(expr, _without_spans), span=None)
+
+
+def _type_tests(query: EventQuery, names: EventNames) -> dict[str, Expr]:
+    """For each type of the pattern the condition over one event's columns."""
+    types = query.types
+    if types is None:
+        raise QueryError(
+            "TYPE_COLUMN_MISSING",
+            "the query doesn't say how to tell an event's type",
+            hint='write TYPE kind before PATTERN (or TYPE Slow AS speed < 10, ...), or give type="kind"',
+        )
+    if isinstance(types, TypeColumn):
+        kind = Column(names.column(types.column, types.span))
+        return {name: Operator("=", (kind, string_literal(name))) for name in names.types}
+    tests = {definition.type: ConditionBinder(names).type_test(definition) for definition in types}
+    for name, event in names.types.items():
+        if name not in tests:
+            hint = did_you_mean(name, tests) or f"the types are {', '.join(tests)}"
+            names.fail("UNKNOWN_TYPE", f"TYPE doesn't define '{name}'", event.span, hint)
+    return tests
+
+
+def _qualifies(names: EventNames, tests: dict[str, Expr], conditions: Conditions) -> dict[str, Expr]:
+    result: dict[str, Expr] = {}
+    for variable in (*names.variables, *names.absent):
+        test = tests[names.type_of[variable]]
+        local = conditions.local.get(variable, [])
+        result[variable] = Operator("and", (test, *local)) if local else test
+    return result

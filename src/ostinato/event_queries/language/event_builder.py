@@ -1,0 +1,166 @@
+"""`ost.seq("A", "B+ b")...`: an event query built by calls. Gives the same query as the text would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import shown
+from ostinato.errors import QueryError
+from ostinato.expressions.render import quote
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_render import render_bound, render_word
+from ostinato.event_queries.language.event_query import EventQuery, TimeSpan
+
+Length = timedelta | int | str
+"""A length of time, a number of events, or the text of either: `"30 MINUTES"`, `"1000 EVENTS"`."""
+
+
+def seq(*parts: str | EventBuilder) -> EventBuilder:
+    """One part after another.
+
+    >>> query = (
+    ...     seq("Request r", "Travel+ t", absent("Pickup p"))
+    ...     .same("driver", "rider")
+    ...     .where("t.speed < 10", "NEXT(t).speed <= t.speed")
+    ...     .group_by("district")
+    ...     .within("30 MINUTES", slide="5 MINUTES")
+    ...     .returns("district", "COUNT(*)", total="SUM(t.duration)")
+    ... )
+    >>> print(query.to_text())
+    PATTERN SEQ(Request r, Travel+ t, NOT (Pickup p))
+    WHERE SAME[driver, rider] AND (t.speed < 10) AND (NEXT(t).speed <= t.speed)
+    GROUP BY district
+    WITHIN 30 MINUTES SLIDE 5 MINUTES
+    RETURN district, COUNT(*), SUM(t.duration) AS `total`
+    """
+    return EventBuilder(f"SEQ({', '.join(_text(part) for part in parts)})")
+
+
+def any_of(*parts: str | EventBuilder) -> EventBuilder:
+    """A match of any of the parts: `any_of("A", seq("B", "C"))`."""
+    return EventBuilder(f"({' OR '.join(f'({_text(part)})' for part in parts)})")
+
+
+def both(first: str | EventBuilder, second: str | EventBuilder) -> EventBuilder:
+    """Pairs of matches, for COUNT(*) only."""
+    return EventBuilder(f"({_text(first)}) AND ({_text(second)})")
+
+
+def absent(part: str | EventBuilder) -> str:
+    """Nothing like this in between; a part of `seq`."""
+    return f"NOT ({_text(part)})"
+
+
+def repeated(part: str | EventBuilder, times: str = "+") -> EventBuilder:
+    """The part `+` once or more, `*` any number of times, `?` at most once."""
+    return EventBuilder(f"({_text(part)}){times}")
+
+
+def _text(part: str | EventBuilder) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, EventBuilder):
+        raise QueryError("INVALID_ARGUMENTS", f"a part of a pattern is text or ost.seq(...), not {shown(part)}")
+    if part != EventBuilder(part.pattern):
+        raise QueryError(
+            "INVALID_ARGUMENTS",
+            f"the part {part.pattern} of a pattern has clauses of its own",
+            hint="say where(), within() and the others of the whole pattern",
+        )
+    return part.pattern
+
+
+@dataclass(frozen=True, slots=True)
+class EventBuilder:
+    """An unfinished or finished query; every method gives a new one. `query` reads and checks it.
+
+    The strings are pieces of the text, so everything that can be said there can be said here.
+    """
+
+    pattern: str
+    source: str | None = None
+    types: str | None = None
+    ordered_by: str | None = None
+    selection: str | None = None
+    conditions: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    bound: str | None = None
+    output: str | None = None
+
+    @property
+    @only_our_errors()
+    def query(self) -> EventQuery:
+        """The query, checked as if it had been read from text: it was."""
+        return parse_event_query(self.to_text())
+
+    def to_text(self) -> str:
+        """The query's text, a clause on each line."""
+        clauses = (
+            ("FROM", self.source),
+            ("TYPE", self.types),
+            ("TIME", self.ordered_by),
+            ("PATTERN", self.pattern),
+            ("", self.selection),
+            ("WHERE", " AND ".join(self.conditions)),
+            ("GROUP BY", ", ".join(self.groups)),
+            ("WITHIN", self.bound),
+            ("RETURN", self.output),
+        )
+        return "\n".join(f"{word} {text}".strip() for word, text in clauses if text)
+
+    def from_(self, table: str) -> EventBuilder:
+        return replace(self, source=table)
+
+    def type(self, column: str | None = None, **conditions: str) -> EventBuilder:
+        """The column that names the type, or a condition for each: `type(Slow="speed < 10", Fast="speed >= 10")`."""
+        if (column is None) == (not conditions):
+            raise QueryError("INVALID_ARGUMENTS", "type() takes either a column or a condition for each type")
+        defined = ", ".join(f"{render_word(name)} AS ({condition})" for name, condition in conditions.items())
+        return replace(self, types=column or defined)
+
+    def time(self, column: str) -> EventBuilder:
+        return replace(self, ordered_by=column)
+
+    def strict(self) -> EventBuilder:
+        """The events of a match follow one another directly."""
+        return replace(self, selection="STRICT")
+
+    def skip_till_next_match(self) -> EventBuilder:
+        return replace(self, selection="SKIP TILL NEXT MATCH")
+
+    def skip_till_any_match(self) -> EventBuilder:
+        return replace(self, selection="SKIP TILL ANY MATCH")
+
+    def same(self, *columns: str) -> EventBuilder:
+        """All events of a match agree in these columns."""
+        return replace(self, conditions=(*self.conditions, f"SAME[{', '.join(columns)}]"))
+
+    def where(self, *conditions: str) -> EventBuilder:
+        """Conditions that all must hold."""
+        return replace(self, conditions=(*self.conditions, *(f"({condition})" for condition in conditions)))
+
+    def group_by(self, *columns: str) -> EventBuilder:
+        return replace(self, groups=columns)
+
+    def within(self, length: Length, *, slide: Length | None = None, tumble: bool = False) -> EventBuilder:
+        """How far a match may reach; with `slide` or `tumble` windows are cut instead. A number counts events."""
+        if slide is not None and tumble:
+            raise QueryError("INVALID_ARGUMENTS", "within() takes slide or tumble, not both")
+        behind = " TUMBLE" if tumble else "" if slide is None else f" SLIDE {_length(slide)}"
+        return replace(self, bound=_length(length) + behind)
+
+    def returns(self, *items: str, **named: str) -> EventBuilder:
+        """Output columns: GROUP BY columns, windows' edges and aggregates; by keyword under a name of their own."""
+        renamed = (f"{text} AS {quote(name)}" for name, text in named.items())
+        return replace(self, output=", ".join((*items, *renamed)))
+
+    def returns_matches(self, limit: int | None = None) -> EventBuilder:
+        return replace(self, output="MATCHES" + ("" if limit is None else f" LIMIT {limit}"))
+
+
+def _length(length: Length) -> str:
+    if isinstance(length, timedelta):
+        return render_bound(TimeSpan(length))
+    return f"{length} EVENTS" if isinstance(length, int) else length

@@ -1,0 +1,125 @@
+"""The names an event query may use: columns of the input, variables, types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.expressions.lexer import tokenize
+from ostinato.expressions.parsing import is_niladic
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, Name
+from ostinato.event_queries.language.event_checks import absent_parts, repeating_variables, variables_outside_not
+from ostinato.event_queries.language.event_query import EventQuery, OneEvent, occurrences
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """`t.address.city`: `variables` that it speaks of (None: those of no qualifier), `value` over one event."""
+
+    variables: frozenset[str] | None
+    value: Expr
+
+
+class EventNames:
+    """Looks names up. Variables and types are compared exactly, columns by the session's rule of case."""
+
+    def __init__(self, query: EventQuery, columns: tuple[str, ...], case_sensitive: bool) -> None:
+        self.query = query
+        self.columns = columns
+        self.variables = variables_outside_not(query.pattern)
+        under = (event for absent in absent_parts(query.pattern) for event in occurrences(absent))
+        self.absent = tuple(dict.fromkeys(event.variable for event in under))
+        self.repeating = repeating_variables(query.pattern)
+        self.type_of: dict[str, str] = {}
+        self.types: dict[str, OneEvent] = {}
+        for event in occurrences(query.pattern):
+            self.type_of.setdefault(event.variable, event.type)
+            self.types.setdefault(event.type, event)
+        self.fold: Callable[[str], str] = (lambda name: name) if case_sensitive else str.lower
+        self.by_name: dict[str, list[str]] = {}
+        for column in columns:
+            self.by_name.setdefault(self.fold(column), []).append(column)
+
+    def fail(self, code: str, message: str, span: Span | None, hint: str | None = None) -> NoReturn:
+        raise QueryError(code, message, text=self.query.text, span=span, hint=hint)
+
+    def column(self, name: Name, span: Span | None) -> str:
+        found = self.by_name.get(self.fold(name.text), [])
+        if not found:
+            if name.text in self.type_of:
+                hint: str | None = f"'{name.text}' is a variable: write {name.text}.column"
+            else:
+                hint = did_you_mean(name.text, self.columns) or f"the columns are {', '.join(self.columns[:20])}"
+            self.fail("UNKNOWN_COLUMN", f"the input has no column '{name.text}'", span, hint)
+        if len(found) > 1:
+            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(found)}", span)
+        return found[0]
+
+    def listed(self, name: Name, clause: str) -> str:
+        """The column that a clause lists; `clause` (GROUP, TIME) is the word to look behind for the caret."""
+        return self.column(name, _place(self.query.text, clause, name))
+
+    def has_column(self, name: Name) -> bool:
+        return self.fold(name.text) in self.by_name
+
+    def variables_of(self, name: Name) -> frozenset[str] | None:
+        """The variable of that name, or all variables of the type of that name, or None."""
+        if name.text in self.type_of:
+            return frozenset((name.text,))
+        if name.text in self.types:
+            return frozenset(variable for variable, kind in self.type_of.items() if kind == name.text)
+        return None
+
+    def variable(self, name: Name, span: Span | None) -> frozenset[str]:
+        found = self.variables_of(name)
+        if found is None:
+            known = tuple(dict.fromkeys((*self.type_of, *self.types)))
+            hint = did_you_mean(name.text, known) or f"the variables are {', '.join(self.type_of)}"
+            self.fail("UNKNOWN_VARIABLE", f"'{name.text}' is no variable and no type of PATTERN", span, hint)
+        return found
+
+    def is_niladic(self, expr: ColumnRef) -> bool:
+        """Whether it is a function without parentheses, such as current_date."""
+        first = expr.parts[0]
+        return len(expr.parts) == 1 and is_niladic(first.text) and not self.has_column(first)
+
+    def reference(self, expr: ColumnRef) -> Reference:
+        """What `x`, `t.x` or `address.city` stands for."""
+        first, *rest = expr.parts
+        variables = None
+        if rest and self.variables_of(first) is not None:
+            variables, (first, *rest) = self.variables_of(first), rest
+        elif rest and not self.has_column(first):
+            self._refuse_table(first, expr.span)
+            self.variable(first, expr.span)  # raises UNKNOWN_VARIABLE
+        return Reference(variables, self.fields(first, rest, expr.span))
+
+    def fields(self, column: Name, path: list[Name], span: Span | None) -> Expr:
+        """The column with the fields taken from it."""
+        value: Expr = Column(self.column(column, span), span)
+        for part in path:
+            value = Field(value, part, span)
+        return value
+
+    def _refuse_table(self, name: Name, span: Span | None) -> None:
+        source = self.query.source
+        if source is not None and name.text.lower() == source.replace("`", "").rpartition(".")[2].lower():
+            self.fail(
+                "QUALIFIED_BY_TABLE",
+                f"the table's name '{name.text}' can't qualify columns of an event query",
+                span,
+                "leave it out, or write a variable of PATTERN",
+            )
+
+
+def _place(text: str | None, clause: str, name: Name) -> Span | None:
+    """Where the name stands behind the clause's first word."""
+    tokens = [] if text is None else tokenize(text)
+    behind = False
+    for token in tokens:
+        if behind and token.name == name.text:
+            return token.span
+        behind = behind or token.upper == clause
+    return None

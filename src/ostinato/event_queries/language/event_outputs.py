@@ -1,0 +1,140 @@
+"""RETURN -> output columns by name: columns of GROUP BY, edges of windows, aggregates over the matches."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ostinato.errors import Span
+from ostinato.expressions.syntax import Call, ColumnRef, Star, span_of, walk
+from ostinato.language import vocabulary
+from ostinato.event_queries.language.event_names import EventNames
+from ostinato.event_queries.language.event_terms import AGGREGATES, TermReader
+from ostinato.event_queries.language.event_query import EventQuery, EventWindows, Function, GroupColumn, OutputItem, ReturnItem, ReturnMatches, TimeWindows, TrendAggregate, WindowEdge
+
+MATCH_COLUMNS = ("match_number", "match_start", "match_end", "events")
+"""What RETURN MATCHES gives beside the columns of GROUP BY."""
+
+Outputs = tuple[tuple[str, OutputItem], ...]
+
+
+def bind_outputs(query: EventQuery, names: EventNames, group_by: tuple[str, ...]) -> Outputs:
+    """The columns in order; edges of windows that RETURN doesn't list come first. Empty for RETURN MATCHES."""
+    windows = isinstance(query.bound, TimeWindows | EventWindows)
+    edges = tuple(WindowEdge) if windows else ()
+    for edge in edges:
+        if names.fold(edge.value) in map(names.fold, group_by):
+            message = f"'{edge.value}' is a column of GROUP BY, and where a window ends or starts"
+            names.fail("AMBIGUOUS_COLUMN", message, None, "give the column another name before")
+    if isinstance(query.returns, ReturnMatches):
+        _check_names((*group_by, *(edge.value for edge in edges), *MATCH_COLUMNS), names)
+        return ()
+    binder = _OutputBinder(names, group_by, windows)
+    listed = tuple(binder.item(item) for item in query.returns.items)
+    shown = {output for _, output in listed}
+    outputs = (*((edge.value, edge) for edge in edges if edge not in shown), *listed)
+    _check_names(tuple(name for name, _ in outputs), names)
+    return outputs
+
+
+def _check_names(outputs: tuple[str, ...], names: EventNames) -> None:
+    seen: set[str] = set()
+    for name in outputs:
+        if names.fold(name) in seen:
+            hint = "give one of them another name with AS"
+            names.fail("DUPLICATE_COLUMN", f"two output columns are named '{name}'", None, hint)
+        seen.add(names.fold(name))
+
+
+class _OutputBinder:
+    def __init__(self, names: EventNames, group_by: tuple[str, ...], windows: bool) -> None:
+        self.names = names
+        self.terms = TermReader(names)
+        self.group_by = group_by
+        self.windows = windows
+
+    def item(self, item: ReturnItem) -> tuple[str, OutputItem]:
+        expr = item.expression
+        if isinstance(expr, ColumnRef):
+            return self._column(item, expr)
+        if not isinstance(expr, Call) or vocabulary.aggregate_name(expr.name) not in AGGREGATES:
+            self._refuse(item)
+        return item.name, self._aggregate(expr)
+
+    def _column(self, item: ReturnItem, expr: ColumnRef) -> tuple[str, OutputItem]:
+        """With windows WINDOW_START is theirs, even where the input has such a column."""
+        name = expr.parts[0]
+        edge = None
+        if len(expr.parts) == 1 and (self.windows or not self.names.has_column(name)):
+            edge = next((edge for edge in WindowEdge if edge.value == name.text.lower()), None)
+        if edge is None:
+            column = self._grouped(expr)
+            return (column if item.name == name.text else item.name), GroupColumn(column)
+        if not self.windows:
+            self.names.fail(
+                "NO_WINDOWS",
+                f"{name.text.upper()} needs windows: WITHIN alone bounds each match",
+                expr.span,
+                "write WITHIN 30 MINUTES SLIDE 5 MINUTES, or TUMBLE",
+            )
+        return item.name, edge
+
+    def _grouped(self, expr: ColumnRef) -> str:
+        column = expr.parts[0]
+        if len(expr.parts) > 1 or not self.names.has_column(column):
+            self._refuse_column(expr)
+        found = self.names.column(column, expr.span)
+        if found not in self.group_by:
+            self._refuse_column(expr)
+        return found
+
+    def _refuse_column(self, expr: ColumnRef) -> NoReturn:
+        if len(expr.parts) == 1 and self.names.variables_of(expr.parts[0]) is not None:
+            hint: str | None = f"COUNT({expr.parts[0].text}) is the number of its events"
+        else:
+            self.names.reference(expr)  # raises where there is no such column
+            hint = "put it into GROUP BY, or take SUM, AVG, MIN or MAX of it"
+        written = ".".join(part.text for part in expr.parts)
+        self.names.fail("COLUMN_NOT_GROUPED", f"'{written}' isn't a column of GROUP BY", expr.span, hint)
+
+    def _refuse(self, item: ReturnItem) -> NoReturn:
+        calls = [node for node in walk(item.expression) if isinstance(node, Call)]
+        for call in calls:
+            if vocabulary.aggregate_name(call.name) in AGGREGATES:
+                break
+            self.terms.read(Call(call.name, (), call.distinct, call.semantics, call.span))
+        self.names.fail(
+            "INVALID_RETURN",
+            "RETURN takes columns of GROUP BY, WINDOW_START, WINDOW_END and aggregates",
+            span_of(item.expression),
+            "calculate with them on the result" if calls else f"aggregates: {', '.join(AGGREGATES).upper()}",
+        )
+
+    def _aggregate(self, call: Call) -> TrendAggregate:
+        function = Function(vocabulary.aggregate_name(call.name))
+        self.terms.check_aggregate(call)
+        argument = call.args[0]
+        if isinstance(argument, Star) and argument.qualifier is None:
+            if function is not Function.COUNT:
+                self.names.fail("INVALID_ARGUMENTS", f"{call.name.upper()} needs a column", call.span)
+            return TrendAggregate(function, span=call.span)
+        variables = self.terms.event(argument)
+        if variables is not None:
+            if function is not Function.COUNT:
+                hint = f"write {call.name.upper()}({_written(argument)}.column)"
+                self.names.fail("INVALID_ARGUMENTS", f"{call.name.upper()} needs a column", call.span, hint)
+            return TrendAggregate(function, self._bound(variables, call.span), span=call.span)
+        value, variables = self.terms.value(argument, call.name.upper(), call.span)
+        return TrendAggregate(function, self._bound(variables, call.span), value, call.span)
+
+    def _bound(self, variables: frozenset[str], span: Span | None) -> frozenset[str]:
+        bound = variables.intersection(self.names.variables)
+        if not bound:
+            name = ", ".join(sorted(variables))
+            self.names.fail("VARIABLE_UNDER_NOT", f"'{name}' stands under NOT: no match binds it", span)
+        return bound
+
+
+def _written(argument: object) -> str:
+    if isinstance(argument, ColumnRef):
+        return argument.parts[0].text
+    return argument.qualifier.text if isinstance(argument, Star) and argument.qualifier else "t"

@@ -1,0 +1,153 @@
+"""Text behind PATTERN of an event query -> EventPattern: `SEQ(Request r, Travel+ t, NOT Pickup p)`."""
+
+from __future__ import annotations
+
+from ostinato.errors import Span
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import Kind
+from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
+
+MAX_NESTING = 50
+"""How deep patterns may nest; deeper text is an error of ours instead of Python's."""
+
+NOT_A_TYPE = frozenset("AND OR NOT".split())
+"""Words that are a type's name only in quotes."""
+
+NOT_A_VARIABLE = NOT_A_TYPE | frozenset("STRICT SKIP WHERE GROUP WITHIN RETURN".split())
+"""Words that are a variable's name only in quotes: each may follow a type."""
+
+_TIMES = {times.value: times for times in Times}
+
+
+def parse_event_pattern(text: str) -> EventPattern:
+    """A whole pattern.
+
+    >>> parse_event_pattern("SEQ(A a, B+)")
+    InOrder(parts=(OneEvent(type='A', variable='a'), \
+Repeated(body=OneEvent(type='B', variable='B'), times=<Times.ONE_OR_MORE: '+'>)))
+    """
+    cursor = Cursor(text)
+    pattern = EventPatternParser(cursor).pattern()
+    cursor.expect_end("the pattern")
+    return pattern
+
+
+class EventPatternParser:
+    """Recursive descent over a cursor that it shares with the parser of the query. OR is looser than AND."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.depth = 0
+
+    def pattern(self) -> EventPattern:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.cursor.fail(f"patterns nest at most {MAX_NESTING} levels deep", code="TOO_DEEP")
+        start = self.cursor.token.span
+        options = [self._all_of()]
+        while self.cursor.accept("OR"):
+            options.append(self._all_of())
+        self.depth -= 1
+        return options[0] if len(options) == 1 else AnyOf(tuple(options), self._since(start))
+
+    def _all_of(self) -> EventPattern:
+        start = self.cursor.token.span
+        parts = [self._element()]
+        while self.cursor.accept("AND"):
+            parts.append(self._element())
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts), self._since(start))
+
+    def _element(self) -> EventPattern:
+        cursor, token = self.cursor, self.cursor.token
+        if cursor.accept("NOT"):
+            if cursor.sees("NOT"):
+                cursor.fail("NOT of a NOT has no meaning", code="NEGATION_MISPLACED")
+            return Absent(self._element(), self._since(token.span))
+        if cursor.sees("NEG", "("):
+            return self._neg()
+        if cursor.accept("SEQ", "("):
+            return self._repeated(InOrder(self._parts(), self._since(token.span)), token.span)
+        if cursor.accept("("):
+            inner = self.pattern()
+            cursor.expect(")")
+            return self._repeated(inner, token.span)
+        return self._event()
+
+    def _neg(self) -> EventPattern:
+        """`NEG(C) c` and `NEG(SEQ(C, D))`."""
+        cursor = self.cursor
+        start = cursor.expect("NEG", "(").span
+        inner = self.pattern()
+        cursor.expect(")")
+        if isinstance(inner, OneEvent) and inner.variable == inner.type and self._at_variable():
+            inner = OneEvent(inner.type, self._variable(), self._since(start))
+        return Absent(inner, self._since(start))
+
+    def _parts(self) -> tuple[EventPattern, ...]:
+        """What stands in `SEQ( ... )`, its closing parenthesis included."""
+        cursor = self.cursor
+        if cursor.sees(")"):
+            cursor.fail("SEQ needs at least one part")
+        parts = [self.pattern()]
+        while cursor.accept(","):
+            parts.append(self.pattern())
+        cursor.expect(")", hint="the parts of SEQ are separated by commas")
+        return tuple(parts)
+
+    def _event(self) -> EventPattern:
+        """`Travel`, `Travel t`, `Travel+ t`."""
+        cursor, token = self.cursor, self.cursor.token
+        named = token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
+        if not named or token.upper in NOT_A_TYPE:
+            cursor.fail(f"expected an event type, SEQ(...), NOT or '(', found {cursor.describe()}")
+        name, span = cursor.name("an event type")
+        times = self._times()
+        variable = self._variable() if self._at_variable() else name.text
+        event = OneEvent(name.text, variable, self._since(span))
+        if times is None and cursor.token.upper in _TIMES:
+            cursor.fail(
+                f"the quantifier stands behind the type, not behind the variable '{variable}'",
+                hint=f"write {name.text}{cursor.token.text} {variable}",
+            )
+        return event if times is None else Repeated(event, times, self._since(span))
+
+    def _repeated(self, body: EventPattern, start: Span) -> EventPattern:
+        times = self._times()
+        if self._at_variable():
+            self.cursor.fail(
+                f"expected the end of the pattern or a separator, found {self.cursor.describe()}",
+                hint="a variable stands behind a type: (Travel t)+ or Travel+ t",
+            )
+        return body if times is None else Repeated(body, times, self._since(start))
+
+    def _times(self) -> Times | None:
+        cursor = self.cursor
+        if cursor.sees("{"):
+            cursor.fail("event queries have the quantifiers +, * and ? only", hint="SEQ(A, A, A+) is three or more")
+        times = _TIMES.get(cursor.token.upper)
+        if times is None:
+            return None
+        cursor.take()
+        if cursor.token.upper in _TIMES:
+            cursor.fail(
+                f"expected one quantifier, found a second one: {cursor.describe()}",
+                hint="all matches count, so there is no greedy or reluctant; nest with parentheses: (A+)?",
+            )
+        return times
+
+    def _at_variable(self) -> bool:
+        token = self.cursor.token
+        if token.kind is Kind.WORD:
+            return token.upper not in NOT_A_VARIABLE
+        return token.kind in (Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
+
+    def _variable(self) -> str:
+        """The variable's name; `b[]` is `b`."""
+        name, _ = self.cursor.name("a variable")
+        if self.cursor.sees("["):
+            self.cursor.expect("[", "]", hint="behind a variable of PATTERN only [] may stand: b[]")
+        return name.text
+
+    def _since(self, start: Span) -> Span:
+        """From `start` to the token that was taken last."""
+        return start.to(self.cursor.tokens[self.cursor.at - 1].span)

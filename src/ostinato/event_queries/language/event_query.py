@@ -1,0 +1,300 @@
+"""One event query: `PATTERN SEQ(A a, B+ b) WHERE ... WITHIN ... RETURN ...`. What it means is in docs/event-queries.md.
+
+`EventQuery` is the text as understood, names not yet looked up. Binding (`event_queries/language/event_binding.py`) ties it to the
+columns of one input: `BoundEventQuery`, whose conditions are sorted by what they speak of.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from ostinato.errors import Span
+from ostinato.expressions.syntax import Expr, Name
+
+# --- pattern ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OneEvent:
+    """`Travel t`: one event of a type, bound to a variable. Without a variable the type's own name is the variable.
+
+    The same variable may stand in several places. A match is the sequence of its (event, variable) pairs.
+    """
+
+    type: str
+    variable: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InOrder:
+    """`SEQ(P1, P2, ...)`: each part after the one before it."""
+
+    parts: tuple[EventPattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """`P1 OR P2`: a match of either; what both match is one match."""
+
+    parts: tuple[EventPattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """`P1 AND P2`: an unordered pair of distinct matches, one of each. Only as the whole pattern, only for COUNT(*)."""
+
+    parts: tuple[EventPattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+class Times(enum.Enum):
+    ONE_OR_MORE = "+"
+    ANY_NUMBER = "*"
+    AT_MOST_ONE = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """`P+`, `P*`, `P?`."""
+
+    body: EventPattern
+    times: Times
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """`NOT P`: no match of P lies strictly between the events around it. Stands in a SEQ only."""
+
+    body: EventPattern
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+EventPattern = OneEvent | InOrder | AnyOf | AllOf | Repeated | Absent
+
+
+def inner(pattern: EventPattern) -> tuple[EventPattern, ...]:
+    """The direct sub-patterns."""
+    match pattern:
+        case OneEvent():
+            return ()
+        case InOrder(parts) | AnyOf(parts) | AllOf(parts):
+            return parts
+        case Repeated(body=body) | Absent(body=body):
+            return (body,)
+
+
+def occurrences(pattern: EventPattern) -> Iterator[OneEvent]:
+    """Every place that takes an event, in the order of the text, those under NOT too."""
+    if isinstance(pattern, OneEvent):
+        yield pattern
+    for part in inner(pattern):
+        yield from occurrences(part)
+
+
+# --- the rest of the query --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TypeColumn:
+    """`TYPE kind`: an event's type is the text in that column; it equals a type's name exactly, case included."""
+
+    column: Name
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDefinition:
+    """`TYPE Slow AS speed < 10`: an event is of every type whose condition holds."""
+
+    type: str
+    condition: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+class Selection(enum.Enum):
+    """Which later event may follow an event of a match."""
+
+    ANY = "SKIP TILL ANY MATCH"
+    """Any later one that fits."""
+    NEXT = "SKIP TILL NEXT MATCH"
+    """The first later one that fits."""
+    STRICT = "STRICT"
+    """The very next one, if it fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """`WITHIN 30 MINUTES` alone: last.time - first.time <= length."""
+
+    length: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class EventSpan:
+    """`WITHIN 1000 EVENTS` alone: the last event is at most length - 1 events of the group after the first."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindows:
+    """`WITHIN 30 MINUTES SLIDE 5 MINUTES`: windows [start, start + length), start a multiple of `slide` since 1970.
+
+    TUMBLE is a slide of `length`.
+    """
+
+    length: timedelta
+    slide: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class EventWindows:
+    """`WITHIN 1000 EVENTS SLIDE 100 EVENTS`: windows over the events of a group, counted from 0 in their order."""
+
+    length: int
+    slide: int
+
+
+Bound = TimeSpan | EventSpan | TimeWindows | EventWindows
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnItem:
+    """`expression AS name`: a GROUP BY column, WINDOW_START, WINDOW_END, or an aggregate."""
+
+    name: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnAggregates:
+    items: tuple[ReturnItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnMatches:
+    """The matches themselves; `limit` for each group (and window). None: the bound of the session applies."""
+
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """`SAME[driver, rider]`: all events of a match agree in these columns; NULL agrees with nothing."""
+
+    columns: tuple[Name, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """The query as understood. `text` is what it was read from, for carets; it takes no part in equality."""
+
+    pattern: EventPattern
+    returns: ReturnAggregates | ReturnMatches
+    types: TypeColumn | tuple[TypeDefinition, ...] | None = None
+    time: Name | None = None
+    same: tuple[Same, ...] = ()
+    where: tuple[Expr, ...] = ()
+    """The conjuncts of WHERE beside SAME, as written."""
+    group_by: tuple[Name, ...] = ()
+    bound: Bound | None = None
+    selection: Selection = Selection.ANY
+    source: str | None = None
+    """The table named by FROM."""
+    text: str | None = field(default=None, compare=False, repr=False)
+
+
+# --- tied to columns --------------------------------------------------------------------------------------------------
+
+
+class Function(enum.Enum):
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class TrendAggregate:
+    """`SUM(t.duration)`: over all events of all matches that are bound to `variables`.
+
+    `variables` None and COUNT: `COUNT(*)`, the number of matches. `value` is an expression over `Column`s of one event;
+    None: `COUNT(t)`, the number of events.
+    """
+
+    function: Function
+    variables: frozenset[str] | None = None
+    value: Expr | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupColumn:
+    column: str
+
+
+class WindowEdge(enum.Enum):
+    START = "window_start"
+    END = "window_end"
+
+
+OutputItem = GroupColumn | WindowEdge | TrendAggregate
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentCondition:
+    """Holds, or must hold, for every two events that follow one another in a match, bound to `before` and `after`.
+
+    The condition is over `Navigation(Column x, rows=None, LAST, skip=1)` for the earlier event and the same with
+    `skip=0` for the later one.
+    """
+
+    before: str
+    after: str
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RunCondition:
+    """A condition over several variables, or with aggregates of one; asked of matches that bind all of `variables`.
+
+    It is over `Navigation(Column x, {v}, FIRST or LAST)` and `Aggregate(name, args, {v})`. `each`: the one Kleene
+    variable that it names plainly (`b.x` or `b[i].x`): it must hold for each event bound to that, which the condition
+    calls `Navigation(Column x, {b}, LAST)`.
+    """
+
+    condition: Expr
+    variables: frozenset[str]
+    each: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundEventQuery:
+    """Every name looked up, every condition put where it belongs."""
+
+    query: EventQuery
+    columns: tuple[str, ...]
+    """All columns of the input."""
+    variables: tuple[str, ...]
+    """The variables outside NOT, in the order in which they first occur."""
+    absent_variables: tuple[str, ...]
+    """The variables under NOT; no name is in both."""
+    qualifies: dict[str, Expr]
+    """For each variable the condition over `Column`s of one event under which the event may be bound to it: its type's
+    and those of WHERE that speak of it alone."""
+    time: str
+    same: tuple[str, ...]
+    group_by: tuple[str, ...]
+    adjacent: tuple[AdjacentCondition, ...]
+    run: tuple[RunCondition, ...]
+    outputs: tuple[tuple[str, OutputItem], ...]
+    """The output columns by name, windows' edges included; empty for RETURN MATCHES."""

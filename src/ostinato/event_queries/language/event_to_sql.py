@@ -1,0 +1,220 @@
+"""BoundEventQuery -> the same question in SQL, where MATCH_RECOGNIZE can say it: ALL MATCHES with rows to skip between.
+
+Skip-till-any is a further variable that takes any row between two events of the match. Times that increase strictly,
+and conditions between adjacent events, are asked of the union of all variables but that one.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ostinato.errors import QueryError
+from ostinato.expressions.render import quote, render_expression
+from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
+from ostinato.event_queries.language.event_query import Absent, AdjacentCondition, AllOf, AnyOf, BoundEventQuery, EventPattern, EventSpan, EventWindows, Function, GroupColumn, InOrder, OneEvent, Repeated, ReturnMatches, RunCondition, Selection, TimeSpan, TimeWindows, TrendAggregate, WindowEdge
+
+_OUTER = {Function.COUNT: "SUM", Function.SUM: "SUM", Function.MIN: "MIN", Function.MAX: "MAX"}
+
+
+def event_query_to_sql(bound: BoundEventQuery, table: str) -> str:
+    """A SELECT over `table` that gives the same rows; QueryError CANNOT_BE_SAID_IN_SQL where there is none.
+
+    Counts and sums are BIGINT in SQL, and overflow where those of the event query don't.
+    """
+    return _Translation(bound).select(table)
+
+
+class _Translation:
+    def __init__(self, bound: BoundEventQuery) -> None:
+        self.bound = bound
+        self.query = bound.query
+        taken = {name.upper() for name in bound.variables}
+        self.event = _free("EVENT", taken)
+        self.skipped = _free("SKIPPED", taken | {self.event})
+
+    def select(self, table: str) -> str:
+        self._check()
+        if isinstance(self.query.returns, ReturnMatches):
+            return self._matches(table)
+        measures: dict[str, str] = {}
+        items = [f"{self._item(output, measures)} AS {quote(name)}" for name, output in self.bound.outputs]
+        clause = self._clause(measures | self._asked())
+        where = " AND ".join(f"`{name}`" for name in self._asked())
+        groups = ", ".join(quote(name) for name in self.bound.group_by)
+        return (
+            f"SELECT {', '.join(items)}\nFROM {quote(table)} MATCH_RECOGNIZE (\n{clause}\n)"
+            + (f"\nWHERE {where}" if where else "")
+            + (f"\nGROUP BY {groups}" if groups else "")
+        )
+
+    def _matches(self, table: str) -> str:
+        asked = self._asked()
+        if asked:
+            raise self._cannot("conditions over several variables hold for whole matches, whose rows come one by one")
+        measures = {"match_number": "MATCH_NUMBER()", "variable": "CLASSIFIER()"}
+        clause = self._clause(measures, rows="ALL ROWS PER MATCH")
+        skipped = f"\nWHERE `variable` <> '{self.skipped}'" if self.query.selection is Selection.ANY else ""
+        return f"SELECT *\nFROM {quote(table)} MATCH_RECOGNIZE (\n{clause}\n){skipped}"
+
+    # --- what can't be said ---
+
+    def _check(self) -> None:
+        if self.query.selection is Selection.NEXT:
+            raise self._cannot("SKIP TILL NEXT MATCH depends on what each row could have extended")
+        if isinstance(self.query.bound, TimeWindows | EventWindows):
+            raise self._cannot("the clause knows no windows that are cut, only WITHIN")
+        if isinstance(self.query.bound, EventSpan) and set(self.bound.same) - set(self.bound.group_by):
+            raise self._cannot("MAXLENGTH counts the rows of a partition, WITHIN ... EVENTS those of a group")
+        if isinstance(self.query.returns, ReturnMatches) and self.query.returns.limit is not None:
+            raise self._cannot("LIMIT is for each group")
+
+    def _cannot(self, why: str) -> QueryError:
+        return QueryError("CANNOT_BE_SAID_IN_SQL", f"MATCH_RECOGNIZE can't ask this: {why}")
+
+    # --- the clause ---
+
+    def _clause(self, measures: dict[str, str], rows: str = "ONE ROW PER MATCH") -> str:
+        keys = dict.fromkeys((*self.bound.group_by, *self.bound.same))
+        variables = [quote(name) for name in self.bound.variables]
+        lines = [
+            f"PARTITION BY {', '.join(map(quote, keys))}" if keys else "",
+            f"ORDER BY {quote(self.bound.time)}",
+            "MEASURES " + ", ".join(f"{text} AS {quote(name)}" for name, text in measures.items()) if measures else "",
+            f"{rows}\nALL MATCHES",
+            f"PATTERN ({self._pattern(self.query.pattern)})",
+            self._within(),
+            f"SUBSET {self.event} = ({', '.join(variables)})",
+            "DEFINE " + ",\n  ".join(self._definitions()),
+        ]
+        return "\n".join(line for line in lines if line)
+
+    def _pattern(self, pattern: EventPattern) -> str:
+        match pattern:
+            case OneEvent(variable=name):
+                if self.query.selection is Selection.STRICT:
+                    return quote(name)
+                return f"({self.skipped}* {quote(name)})"
+            case InOrder(parts):
+                return " ".join(self._pattern(part) for part in parts)
+            case AnyOf(parts):
+                return "(" + " | ".join(self._pattern(part) for part in parts) + ")"
+            case Repeated(body, times):
+                return f"({self._pattern(body)}){times.value}"
+            case Absent():
+                raise self._cannot("NOT looks at times, and rows of one time have no order there")
+            case AllOf():
+                raise self._cannot("AND pairs matches")
+
+    def _within(self) -> str:
+        match self.query.bound:
+            case TimeSpan(length):
+                return f"WITHIN INTERVAL '{length / timedelta(seconds=1):f}' SECOND"
+            case EventSpan(length):
+                return f"MAXLENGTH {length}"
+        return ""
+
+    def _definitions(self) -> list[str]:
+        time = quote(self.bound.time)
+        previous = f"LAST({self.event}.{time}, 1)"
+        result = []
+        for name in self.bound.variables:
+            here = quote(name)
+            parts = [render_expression(self.bound.qualifies[name]), f"{time} IS NOT NULL"]
+            parts += [f"{quote(column)} IS NOT NULL" for column in self.bound.same]
+            parts.append(f"({previous} IS NULL OR {here}.{time} > {previous})")
+            parts += [self._adjacent(edge, previous) for edge in self.bound.adjacent if edge.after == name]
+            result.append(f"{here} AS " + " AND ".join(parts))
+        if self.query.selection is Selection.ANY:
+            result.append(f"{self.skipped} AS COUNT({self.event}.*) > 0")
+        return result
+
+    def _adjacent(self, edge: AdjacentCondition, previous: str) -> str:
+        """Asked where the event before is bound to `before`: its time is then that of the last such event."""
+        before, after, time = quote(edge.before), quote(edge.after), quote(self.bound.time)
+        places = {1: ("1" if edge.before == edge.after else "0", before), 0: ("0", after)}
+
+        def leaf(node: Expr) -> str | None:
+            if not isinstance(node, Navigation):
+                return None
+            back, variable = places[node.skip]
+            inside = render_expression(
+                node.operand, lambda part: f"{variable}.{quote(part.name)}" if isinstance(part, Column) else None
+            )
+            return f"LAST({inside}, {back})"
+
+        bound_before = f"LAST({before}.{time}, {places[1][0]})"
+        held = render_expression(edge.condition, leaf)
+        return f"({bound_before} IS NULL OR {bound_before} <> {previous} OR {held})"
+
+    # --- conditions over the whole match ---
+
+    def _asked(self) -> dict[str, str]:
+        """Conditions over several variables as measures of the match, to be filtered by."""
+        return {f"holds_{i}": self._held(condition) for i, condition in enumerate(self.bound.run)}
+
+    def _held(self, condition: RunCondition) -> str:
+        if condition.each is not None:
+            raise self._cannot(f"a condition for each event of {condition.each} is none of a match")
+        missing = [f"COUNT({quote(name)}.*) = 0" for name in sorted(condition.variables)]
+
+        def leaf(node: Expr) -> str | None:
+            if not isinstance(node, Navigation | Aggregate):
+                return None
+            assert node.rows is not None
+            variable = quote(next(iter(node.rows)))
+
+            def column(part: Expr) -> str | None:
+                return f"{variable}.{quote(part.name)}" if isinstance(part, Column) else None
+
+            if isinstance(node, Navigation):
+                return f"{node.anchor.value.upper()}({render_expression(node.operand, column)})"
+            inside = ", ".join(render_expression(arg, column) for arg in node.args) or f"{variable}.*"
+            return f"{node.name}({inside})"
+
+        return " OR ".join([*missing, f"COALESCE({render_expression(condition.condition, leaf)}, FALSE)"])
+
+    # --- aggregates ---
+
+    def _item(self, output: GroupColumn | WindowEdge | TrendAggregate, measures: dict[str, str]) -> str:
+        match output:
+            case GroupColumn(column):
+                return quote(column)
+            case WindowEdge():
+                raise self._cannot("the clause knows no windows")
+            case TrendAggregate(Function.COUNT, None):
+                return "COUNT(*)"
+            case TrendAggregate(Function.AVG, variables, value):
+                total = self._item(TrendAggregate(Function.SUM, variables, value), measures)
+                return f"{total} / {self._item(TrendAggregate(Function.COUNT, variables, value), measures)}"
+            case TrendAggregate(function, variables, value):
+                assert variables is not None
+                per_variable = [self._measure(function, name, value, measures) for name in sorted(variables)]
+                return self._together(function, per_variable)
+
+    def _measure(self, function: Function, variable: str, value: Expr | None, measures: dict[str, str]) -> str:
+        inside = f"{quote(variable)}.*"
+        if value is not None:
+            inside = render_expression(
+                value, lambda part: f"{quote(variable)}.{quote(part.name)}" if isinstance(part, Column) else None
+            )
+        text = f"{function.value}({inside})"
+        name = next((known for known, other in measures.items() if other == text), f"m{len(measures)}")
+        measures[name] = text
+        return f"{_OUTER[function]}({quote(name)})"
+
+    def _together(self, function: Function, parts: list[str]) -> str:
+        if len(parts) == 1:
+            return parts[0]
+        if function in (Function.MIN, Function.MAX):
+            return f"{'LEAST' if function is Function.MIN else 'GREATEST'}({', '.join(parts)})"
+        held = " + ".join(f"COALESCE({part}, 0)" for part in parts)
+        return f"CASE WHEN COALESCE({', '.join(parts)}) IS NOT NULL THEN {held} END"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+__all__ = ["event_query_to_sql"]

@@ -1,0 +1,131 @@
+"""EventsPlan -> which engine runs which programs of a workload, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ostinato.event_queries.plan.event_program import Program
+from ostinato.event_queries.plan.event_plan import EventsPlan
+from ostinato.event_queries.language.event_query import occurrences
+from ostinato.event_queries.trends.sharable import KleeneLoop, SharableSet, sharable_sets
+from ostinato.event_queries.trends.templates import MergedTemplate, merged_template
+from ostinato.event_queries.trends.engine_choice import declined, fitting, tested_condition
+from ostinato.event_queries.trends.shared.loops import TOO_MANY_WINDOWS
+
+NOTHING_TO_SHARE = "nothing to share"
+CHEAPER_APART = "neighbours are compared in order, which costs less for each query by itself"
+"""Ranks of a comparison take O(log n) an event; snapshots have to visit (4 to 21 times slower, benchmarks/trends)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A program of the workload: `plan.queries[query].programs[program]`."""
+
+    query: int
+    program: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineGroup:
+    """Programs that one engine runs over the sequences of one stream."""
+
+    stream: int
+    members: tuple[Member, ...]
+    programs: tuple[Program, ...]
+    shared: bool
+    """Whether the shared engine runs them; otherwise each is computed by itself."""
+    loops: tuple[KleeneLoop, ...] = ()
+    """What they share; its programs are places in `members`."""
+    why: tuple[str, ...] = ()
+    """For programs that aren't shared: why not, one for each."""
+
+
+def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[EngineGroup, ...]:
+    """The engines for the aggregate queries of a plan: a shared one for each sharable set, one a stream for the rest.
+
+    Queries with conditions between neighbours are in sets of their own, so they don't make the others slower. With
+    `sharing="never"` nothing is shared, with "always" also what costs more that way. RETURN MATCHES isn't in here.
+    """
+    members = [
+        Member(number, place)
+        for number, query in enumerate(plan.queries)
+        if not query.returns_matches
+        for place in range(len(query.programs))
+    ]
+    programs = [plan.queries[member.query].programs[member.program] for member in members]
+    streams = [plan.queries[member.query].stream for member in members]
+    groups = []
+    if sharing == "never":
+        why = dict.fromkeys(range(len(members)), 'sharing="never"')
+    else:
+        why = {i: declined((one, one)) or NOTHING_TO_SHARE for i, one in enumerate(programs)}  # with itself, at best
+        if sharing == "dynamic":
+            why |= {i: CHEAPER_APART for i, one in enumerate(programs) if _compares_in_order(one)}
+        able = [i for i in why if why[i] == NOTHING_TO_SHARE]
+        for chosen, loops in _sharing_sets(able, programs, streams, why):
+            reason = declined([programs[i] for i in chosen])
+            if reason is None:
+                groups.append(_group(streams[chosen[0]], chosen, members, programs, loops))
+                for i in chosen:
+                    del why[i]
+            else:
+                why.update(dict.fromkeys(chosen, reason))
+    for stream in dict.fromkeys(streams):
+        rest = [i for i in why if streams[i] == stream]
+        if rest:
+            groups.append(_group(stream, rest, members, programs, why=tuple(why[i] for i in rest)))
+    return tuple(sorted(groups, key=lambda group: group.members[0].query))
+
+
+def _sharing_sets(
+    able: Sequence[int], programs: Sequence[Program], streams: Sequence[int], why: dict[int, str]
+) -> Iterator[tuple[list[int], tuple[KleeneLoop, ...]]]:
+    """Programs that share a loop and fit into one engine, with their loops; `why` gets those that don't fit."""
+    keys = [(streams[i], tested_condition(programs[i])) for i in able]
+    # The shared engine keeps aggregates of queries apart: MIN and MAX may stand beside COUNT, unlike the paper's.
+    for found in sharable_sets([programs[i] for i in able], keys, extremes_apart=False):
+        chosen = [able[place] for place in found.programs]
+        fits = fitting([programs[i] for i in chosen])
+        if len(fits) == len(chosen):
+            yield chosen, _renumbered(found)
+        else:
+            smaller = [chosen[place] for place in fits]
+            why.update({i: TOO_MANY_WINDOWS for i in chosen if i not in smaller})
+            yield from _sharing_sets(smaller, programs, streams, why)
+
+
+def _renumbered(found: SharableSet) -> tuple[KleeneLoop, ...]:
+    """The loops of a set with its programs by their places in the set."""
+    place = {number: i for i, number in enumerate(found.programs)}
+    return tuple(KleeneLoop(one.condition, tuple(place[number] for number in one.programs)) for one in found.loops)
+
+
+def _compares_in_order(program: Program) -> bool:
+    return any(edge.op is not None for edge in program.edges)
+
+
+def _group(
+    stream: int,
+    chosen: Sequence[int],
+    members: Sequence[Member],
+    programs: Sequence[Program],
+    loops: tuple[KleeneLoop, ...] = (),
+    why: tuple[str, ...] = (),
+) -> EngineGroup:
+    own = tuple(programs[number] for number in chosen)
+    return EngineGroup(stream, tuple(members[number] for number in chosen), own, not why, loops, why)
+
+
+def template_of(plan: EventsPlan, queries: Sequence[int]) -> MergedTemplate:
+    """The merged template of some queries of the plan; nodes are called by the types of their events."""
+    whose = [(number, program) for number in queries for program in plan.queries[number].programs]
+    names: dict[int, str] = {}
+    for number, program in whose:
+        types = {event.variable: event.type for event in occurrences(plan.queries[number].bound.query.pattern)}
+        parts = [(program.automaton, program.qualifies)]
+        parts += zip(program.automaton.absences, program.absent_qualifies, strict=True)
+        for automaton, conditions in parts:
+            for variable, condition in zip(automaton.labels, conditions, strict=True):
+                names.setdefault(condition, types[variable])
+    return merged_template([program for _, program in whose], [number for number, _ in whose], names.__getitem__)

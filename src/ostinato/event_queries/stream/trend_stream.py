@@ -1,0 +1,285 @@
+"""State of a bucket + events that arrive + watermark -> results of windows that are over + state.
+
+In the end, the rows that a batch gives. Sums of trends are carried on in the engines' own states, one for each
+sequence. Where a query needs the events themselves (RETURN MATCHES, tests of pairs), the rows of open windows are kept
+and evaluated when their window is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.expressions.values.value_order import group_numbers
+from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
+from ostinato.event_queries.plan.event_plan import QueryPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.language.event_query import WindowEdge
+from ostinato.rows.batches import Batch, one_array, row_masks
+from ostinato.rows.times import microseconds_of
+from ostinato.runtimes.task.shared_matching import SharedMatching
+from ostinato.runtimes.task.stream import Counts
+from ostinato.runtimes.task.stream_batches import joined
+from ostinato.runtimes.task.stream_intake import Gate
+from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
+from ostinato.event_queries.task.engine_runs import engine_runs
+from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
+from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
+from ostinato.stored_state import Section, check, check_columns_are
+
+_STATE = "the header in the state of this stream of event queries"
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """Sequences of which an engine keeps something."""
+
+    count: int
+    keys: list[pa.Array]
+    states: list[list[bytes]]
+    """For each engine the state of each sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """Arriving events tied to what is remembered: first the sequences that have events, then those that have none."""
+
+    events: Events
+    keys: list[pa.Array]
+    states: list[list[bytes]]
+    group: NDArray[np.int64]
+    examples: NDArray[np.int64]
+    """For each group one of its sequences."""
+
+
+class TrendStreamWorker:
+    """The queries of one plan over buckets of groups; holds nothing between steps.
+
+    The plan has one stream, and each of its queries cuts windows by time. `shipped` are the columns that arrive.
+    """
+
+    def __init__(
+        self,
+        typed: TypedEventsPlan,
+        names: Sequence[str],
+        shipped: pa.Schema,
+        conditions: Sequence[tuple[str, int]],
+        options: TrendOptions = TrendOptions(),
+        sharing_of: Callable[[TypedEventsPlan, Sequence[str]], SharedMatching | None] = lambda typed, names: None,
+    ) -> None:
+        """`sharing_of` says for the queries that are evaluated from rows which of them are matched together."""
+        queries = typed.plan.queries
+        (self.stream,) = typed.plan.streams
+        self.shipped = shipped
+        self.conditions = tuple(conditions)
+        self.options = options
+        self.by_rows = tuple(i for i, query in enumerate(queries) if _needs_rows(query))
+        """Queries that are evaluated from rows when their windows are over."""
+        self.by_sums = tuple(i for i in range(len(queries)) if i not in self.by_rows)
+        """Queries whose sums are carried on."""
+        rows_plan, rows_names = _part(typed, self.by_rows), [names[i] for i in self.by_rows]
+        self.rows_worker = TrendWorker(rows_plan, rows_names, options, sharing_of(rows_plan, rows_names))
+        self.worker = TrendWorker(_part(typed, self.by_sums), [names[i] for i in self.by_sums], options)
+        runs = engine_runs(self.worker.plan, 0, options.sharing)
+        self.engines = [(run, run.engine(not typed.approximate, options.sharing)) for run in runs]
+        self.extents = tuple(query.programs[0].extent for query in queries)
+        self.keys = self.stream.keys
+        self.gate = Gate(self.stream.time)
+        self.fingerprint = fingerprint_of(typed, self.conditions, [(run.members, run.shared) for run in runs])
+
+    def advance(
+        self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
+    ) -> TrendStep:
+        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
+
+        `finished`: no rows will follow, whatever the watermark says.
+        """
+        header, before_us, intake = self.gate.open_bucket(
+            state, self.fingerprint, arrived, watermark_us, finished=finished
+        )
+        until = intake.known_until + 1
+        over = None if finished else until
+        columns: list[list[pa.Array] | None] = [None] * len(self.extents)
+        remembered = self._carried_on(self._remembered(header), intake.released, over, columns)
+        rows = joined([self._open_rows(state), intake.released]) if self.by_rows else None
+        if rows is not None:
+            self._evaluated(rows, before_us + 1, over, columns)
+            rows = self._still_wanted(rows, until)
+        kept_rows = 0 if rows is None else rows.num_rows
+        is_open = bool(remembered.count or kept_rows)
+        after = BucketState()
+        if not finished:
+            open_rows = segments_of(rows, Section.OPEN_ROWS)
+            after = BucketState(self._header(remembered, intake.known_until), open_rows, intake.waiting)
+        return TrendStep(
+            results=TrendRows(tuple(columns), intake.decided_us(finished=finished)),
+            state=after,
+            wake_at_us=None if finished else self._wake_at(until, is_open, intake.waiting_from),
+            counts=Counts(
+                rows=intake.arrived,
+                late_rows=intake.late_rows,
+                matches=sum(len(found[0]) for found in columns if found),
+                open_runs=remembered.count,
+                buffered_rows=kept_rows + intake.waiting_rows,
+            ),
+        )
+
+    def _open_rows(self, state: BucketState) -> pa.RecordBatch | None:
+        rows = read_rows(state.open_rows, Section.OPEN_ROWS)
+        if rows is not None:
+            check_kept_rows(rows, self.shipped)
+        return rows
+
+    def _batch(self, rows: pa.RecordBatch | None) -> Batch:
+        found = self.shipped.empty_table().to_batches() if rows is None else [rows]
+        table = pa.Table.from_batches(found, None if found else self.shipped)
+        arrays = {name: one_array(table.column(name)) for name in table.column_names}
+        return Batch(table.num_rows, arrays, row_masks(arrays, self.conditions))
+
+    # --- sums that are carried on ---
+
+    def _remembered(self, header: pa.RecordBatch | None) -> _Remembered:
+        if header is None:
+            empty = [pa.array([], self.shipped.field(name).type) for name in self.keys]
+            return _Remembered(0, empty, [[] for _ in self.engines])
+        kinds = {_key_name(i): self.shipped.field(name).type for i, name in enumerate(self.keys)}
+        check_columns_are(header, kinds | {_state_name(i): pa.binary() for i in range(len(self.engines))}, _STATE)
+        check(
+            not any(header.column(_state_name(i)).null_count for i in range(len(self.engines))), _STATE, "a sum is NULL"
+        )
+        keys = [header.column(_key_name(i)) for i in range(len(self.keys))]
+        states = [header.column(_state_name(i)).to_pylist() for i in range(len(self.engines))]
+        return _Remembered(header.num_rows, keys, states)
+
+    def _header(self, remembered: _Remembered, known_until: int) -> bytes:
+        columns = {_key_name(i): column for i, column in enumerate(remembered.keys)}
+        columns |= {_state_name(i): pa.array(each, pa.binary()) for i, each in enumerate(remembered.states)}
+        batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        return stamped(batch, known_until, self.fingerprint)
+
+    def _carried_on(
+        self,
+        before: _Remembered,
+        released: pa.RecordBatch | None,
+        over: int | None,
+        columns: list[list[pa.Array] | None],
+    ) -> _Remembered:
+        if not self.engines or (released is None and not before.count):
+            return before
+        scene = self._scene(before, released)
+        until = None if over is None else np.full(len(scene.group), over)
+        found: dict[tuple[int, int], QueryResults] = {}
+        states = []
+        for (run, engine), kept in zip(self.engines, scene.states, strict=True):
+            step = engine.advance(scene.events, kept, until)
+            found.update(zip(run.members, step.results, strict=True))
+            states.append(list(step.states))
+        for query, results in self.worker.combined(found, scene.group).items():
+            if len(results.sequence):
+                columns[self.by_sums[query]] = self.worker.shown(query, results, self._group_value(scene))
+        stay = np.flatnonzero([any(each) for each in zip(*states, strict=True)])
+        chosen = pa.array(stay)
+        keys = [column.take(chosen) for column in scene.keys]
+        return _Remembered(len(stay), keys, [[each[i] for i in stay] for each in states])
+
+    def _scene(self, before: _Remembered, released: pa.RecordBatch | None) -> _Scene:
+        batch = self._batch(released)
+        arrived = self.worker.scene(batch, 0)
+        firsts = pa.array(arrived.sequences.rows[arrived.sequences.starts[:-1]])
+        new = arrived.sequences.count
+        keys = [
+            pa.concat_arrays([batch.arrays[name].take(firsts), known])
+            for name, known in zip(self.keys, before.keys, strict=True)
+        ]
+        # A remembered sequence that has events is the new one with the same number.
+        numbers = group_numbers(new + before.count, keys)
+        at = {int(number): i for i, number in enumerate(numbers[:new])}
+        place = [at.get(int(number), -1) for number in numbers[new:]]
+        alone = [i for i, there in enumerate(place) if there < 0]
+        chosen = pa.array([*range(new), *(new + i for i in alone)], pa.int64())
+        keys = [column.take(chosen) for column in keys]
+        states = []
+        for kept in before.states:
+            mine = [b""] * new
+            for i, there in enumerate(place):
+                if there >= 0:
+                    mine[there] = kept[i]
+            states.append([*mine, *(kept[i] for i in alone)])
+        starts = np.concatenate([arrived.events.starts, np.full(len(alone), arrived.events.starts[-1])])
+        by_group = group_numbers(len(chosen), keys[: len(self.stream.group_by)])
+        _, examples, group = np.unique(by_group, return_index=True, return_inverse=True)
+        return _Scene(replace(arrived.events, starts=starts), keys, states, group.astype(np.int64), examples)
+
+    def _group_value(self, scene: _Scene) -> Callable[[str, NDArray[np.int64]], pa.Array]:
+        return lambda name, groups: scene.keys[self.keys.index(name)].take(pa.array(scene.examples[groups]))
+
+    # --- rows that are kept ---
+
+    def _evaluated(
+        self, rows: pa.RecordBatch, since: int, over: int | None, columns: list[list[pa.Array] | None]
+    ) -> None:
+        """The results of windows that ended after `since`, up to and including `over`; None: of all that didn't."""
+        if over is not None and not any(since < end <= over for end in self._next_ends(since, self.by_rows)):
+            return
+        times = microseconds_of(rows.column(self.stream.time))
+        known = rows if over is None else rows.filter(pa.array(times < over))
+        for query, found in enumerate(self.rows_worker.run(self._batch(known)).columns):
+            number = self.by_rows[query]
+            ends = microseconds_of(found[_window_end(self.rows_worker.plan.queries[query])])
+            inside = (ends > since) if over is None else (ends > since) & (ends <= over)
+            if inside.any():
+                columns[number] = [column.filter(pa.array(inside)) for column in found]
+
+    def _still_wanted(self, rows: pa.RecordBatch, until: int) -> pa.RecordBatch | None:
+        """Rows that lie in a window that isn't over."""
+        starts = [_first_open(self.extents[query], until) for query in self.by_rows]
+        stay = microseconds_of(rows.column(self.stream.time)) >= min(starts)
+        return rows if stay.all() else rows.filter(pa.array(stay))
+
+    # --- time ---
+
+    def _wake_at(self, until: int, is_open: bool, waiting_from: int | None) -> int | None:
+        """The watermark at which the next window is over, or the first waiting row is released."""
+        moments = [] if waiting_from is None else [waiting_from]
+        if is_open:
+            moments.append(min(self._next_ends(until, range(len(self.extents)))) - 1)
+        return min(moments, default=None)
+
+    def _next_ends(self, until: int, queries: Sequence[int]) -> list[int]:
+        """For each of the queries where the first window ends that isn't over."""
+        return [_first_open(self.extents[query], until) + self.extents[query].length for query in queries]
+
+
+def _first_open(extent: Extent, until: int) -> int:
+    """Where the first window starts that ends after `until`."""
+    return ((until - extent.length) // extent.slide + 1) * extent.slide
+
+
+def _part(typed: TypedEventsPlan, queries: Sequence[int]) -> TypedEventsPlan:
+    """The plan with some of its queries."""
+    plan = replace(typed.plan, queries=tuple(typed.plan.queries[i] for i in queries))
+    return replace(typed, plan=plan, output_types=tuple(typed.output_types[i] for i in queries))
+
+
+def _window_end(query: QueryPlan) -> int:
+    """The output column that says where a row's window ends."""
+    if query.returns_matches:
+        return len(query.bound.group_by) + 2  # behind the groups, the number and where the window starts
+    return next(i for i, (_, output) in enumerate(query.outputs) if output is WindowEdge.END)
+
+
+def _needs_rows(query: QueryPlan) -> bool:
+    tests = [edge for program in query.programs for edges in (program.edges, *program.absent_edges) for edge in edges]
+    return query.returns_matches or any(edge.pair_test is not None for edge in tests)
+
+
+def _key_name(i: int) -> str:
+    return f"key{i}"
+
+
+def _state_name(i: int) -> str:
+    return f"state{i}"

@@ -1,0 +1,234 @@
+"""What engines give for sequences -> results of groups -> output columns.
+
+`QueryResults.sequence` holds sequences on the way in and groups on the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.expressions import types as t
+from ostinato.event_queries.plan.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
+from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, SlotOutput
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
+from ostinato.event_queries.trends.numbers import number_columns as tn
+from ostinato.rows.times import DAY_US
+
+Ints = NDArray[np.int64]
+Exact = NDArray[np.object_]
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def known_form(numbers: Numbers) -> Exact | tn.Approximate:
+    """Exact integers as they are, anything else with its exponent apart."""
+    if isinstance(numbers, Extended):
+        return tn.Approximate(numbers.mantissa, numbers.exponent)
+    return tn.approximate_of(numbers) if numbers.dtype.kind == "f" else numbers.astype(object, copy=False)
+
+
+def _sums(numbers: Numbers, group: Ints, groups: int) -> Numbers:
+    known = known_form(numbers)
+    if isinstance(known, tn.Approximate):
+        return Extended(*tn.approximate_sums(known, group, groups))
+    return tn.exact_sums(known, group, groups)
+
+
+def taken(numbers: Numbers, rows: NDArray[Any]) -> Numbers:
+    """The numbers at these rows."""
+    if isinstance(numbers, Extended):
+        return Extended(numbers.mantissa[rows], numbers.exponent[rows])
+    found: Numbers = numbers[rows]
+    return found
+
+
+# --- sequences -> groups ----------------------------------------------------------------------------------------------
+
+
+def of_groups(results: QueryResults, group: Ints, kinds: Sequence[SlotKind]) -> QueryResults:
+    """The results of the groups that sequences belong to, in order of group and window."""
+    number, groups, windows = _numbered(group[results.sequence], results.window)
+    if len(groups) == len(number):  # nothing to add up, only to be put in order
+        order = np.empty(len(number), np.int64)
+        order[number] = np.arange(len(number))
+        in_order = tuple(taken(slot, order) for slot in results.slots)
+        flags = tuple(each[order] for each in results.present)
+        return QueryResults(groups, windows, taken(results.count, order), in_order, flags)
+    slots: list[Numbers] = []
+    present = []
+    for kind, values, has_value in zip(kinds, results.slots, results.present, strict=True):
+        if kind in (SlotKind.MIN, SlotKind.MAX):
+            assert isinstance(values, np.ndarray)
+            found, is_there = tn.extremes(values, has_value, number, len(groups), largest=kind is SlotKind.MAX)
+            slots.append(found)
+            present.append(is_there)
+        else:
+            slots.append(_sums(_without_absent(values, has_value), number, len(groups)))
+            present.append(tn.any_present(has_value, number, len(groups)))
+    return QueryResults(groups, windows, _sums(results.count, number, len(groups)), tuple(slots), tuple(present))
+
+
+def _numbered(group: Ints, window: Ints) -> tuple[Ints, Ints, Ints]:
+    """For each row the number of its (group, window) in their order; and these."""
+    order = np.lexsort((window, group))
+    ordered_group, ordered_window = group[order], window[order]
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = (ordered_group[1:] != ordered_group[:-1]) | (ordered_window[1:] != ordered_window[:-1])
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    return number, ordered_group[is_new], ordered_window[is_new]
+
+
+def _without_absent(values: Numbers, present: NDArray[np.bool_]) -> Numbers:
+    """0 where a sum means nothing."""
+    if present.all():
+        return values
+    if isinstance(values, Extended):
+        return Extended(np.where(present, values.mantissa, 0.0), np.where(present, values.exponent, 0))
+    return cast(Numbers, np.where(present, values, 0).astype(values.dtype))
+
+
+def conjunction(parts: Sequence[QueryResults]) -> QueryResults:
+    """The pairs of distinct matches of an AND, sequence by sequence; the third part has what both parts have."""
+    sequences = np.concatenate([part.sequence for part in parts])
+    number, sequence, window = _numbered(sequences, np.concatenate([part.window for part in parts]))
+    counts, at = [], 0
+    for part in parts:
+        counts.append(known_form(_sums(part.count, number[at : at + len(part.sequence)], len(sequence))))
+        at += len(part.sequence)
+    if len(counts) == 2:
+        nothing = np.zeros(len(sequence), object)
+        counts.append(nothing if not isinstance(counts[0], tn.Approximate) else tn.approximate_of(nothing))
+    one, other, shared = counts
+    pairs: Numbers
+    if isinstance(one, tn.Approximate):
+        assert isinstance(other, tn.Approximate) and isinstance(shared, tn.Approximate)
+        found = tn.approximate_conjunction_counts(one, other, shared)
+        pairs, is_any = Extended(*found), found.mantissa > 0
+    else:
+        assert not isinstance(other, tn.Approximate) and not isinstance(shared, tn.Approximate)
+        pairs = tn.conjunction_counts(one, other, shared)
+        is_any = np.array([bool(pair) for pair in pairs], np.bool_)
+    rows = np.flatnonzero(is_any)
+    return QueryResults(sequence[rows], window[rows], taken(pairs, rows), (), ())
+
+
+def nothing_found(results: QueryResults, kinds: Sequence[SlotKind]) -> QueryResults:
+    """The one row of a query without groups and windows that has no match."""
+
+    def zero(like: Numbers) -> Numbers:
+        if isinstance(like, Extended):
+            return Extended(np.zeros(1), np.zeros(1, np.int64))
+        return cast(Numbers, np.zeros(1, like.dtype))
+
+    assert len(kinds) == len(results.slots)
+    slots = tuple(zero(slot) for slot in results.slots)
+    present = tuple(np.zeros(1, np.bool_) for _ in kinds)
+    return QueryResults(np.zeros(1, np.int64), np.full(1, NO_WINDOW, np.int64), zero(results.count), slots, present)
+
+
+# --- groups -> columns ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OutputContext:
+    """What is known of a query beside its results. `group_value` gives a GROUP BY column at groups."""
+
+    typed: TypedEventsPlan
+    query: int
+    name: str
+    group_value: Callable[[str, Ints], pa.Array]
+
+
+def output_columns(context: OutputContext, results: QueryResults) -> list[pa.Array]:
+    """The output columns of a query in their order."""
+    plan = context.typed.plan.queries[context.query]
+    kinds = context.typed.output_types[context.query]
+    return [_column(context, results, output, kind) for (_, output), kind in zip(plan.outputs, kinds, strict=True)]
+
+
+def _column(context: OutputContext, results: QueryResults, output: Any, kind: pa.DataType) -> pa.Array:
+    typed = context.typed
+    program = typed.plan.queries[context.query].programs[0]
+
+    def place(row: int) -> str:
+        return _place(context, results, row)
+
+    match output:
+        case GroupColumn(column):
+            array = context.group_value(column, results.sequence)
+        case WindowEdge():
+            starts = results.window if output is WindowEdge.START else results.window + program.extent.length
+            array = window_edges(starts, kind)
+        case CountOutput():
+            array = _number_column(typed, results.count, None, place, 0, is_count=True)
+        case SlotOutput(i):
+            values, present, slot = results.slots[i], results.present[i], program.slots[i]
+            if slot.kind in (SlotKind.MIN, SlotKind.MAX):
+                assert isinstance(values, np.ndarray)
+                array = tn.value_column(values, present, kind)
+            elif slot.kind is SlotKind.COUNT:
+                array = _number_column(typed, values, None, place, 0, is_count=True)
+            else:
+                array = _number_column(typed, values, present, place, _scale(context, i), is_count=False)
+        case AverageOutput(total, number):
+            array = _average(results.slots[total], results.slots[number], _scale(context, total))
+        case _:
+            assert_never(output)
+    return array if array.type == kind else array.cast(kind)
+
+
+def _number_column(
+    typed: TypedEventsPlan,
+    numbers: Numbers,
+    present: NDArray[np.bool_] | None,
+    place: tn.Place,
+    scale: int,
+    *,
+    is_count: bool,
+) -> pa.Array:
+    known = known_form(numbers)
+    if isinstance(known, tn.Approximate):
+        return tn.approximate_column(known, present, typed.form, place, scale=scale, is_count=is_count)
+    return tn.exact_column(known, present, typed.form, place, scale=scale, is_count=is_count)
+
+
+def _average(total: Numbers, number: Numbers, scale: int) -> pa.Array:
+    above, below = known_form(total), known_form(number)
+    if not isinstance(above, tn.Approximate) and not isinstance(below, tn.Approximate):
+        return tn.average_column(above, below, scale=scale)
+    rough = [part if isinstance(part, tn.Approximate) else tn.approximate_of(part) for part in (above, below)]
+    return tn.approximate_average_column(rough[0], rough[1], scale=scale)
+
+
+def _scale(context: OutputContext, slot: int) -> int:
+    kind = context.typed.slot_type(context.query, slot)
+    return kind.scale if kind is not None and t.is_decimal(kind) else 0
+
+
+def window_edges(starts: Ints, kind: pa.DataType) -> pa.Array:
+    """Where windows start or end as values of the type: microseconds, days of dates, or numbers of events."""
+    if kind == t.DATE:
+        return pa.array((starts // DAY_US).astype(np.int32)).cast(kind)
+    return pa.array(starts).cast(kind)
+
+
+def _place(context: OutputContext, results: QueryResults, row: int) -> str:
+    """The words for a row of the results: query, group and window."""
+    plan = context.typed.plan.queries[context.query]
+    at = results.sequence[row : row + 1]
+    words = [f"query '{context.name}'" if context.name else "the query"]
+    words += [f"{name} = {context.group_value(name, at)[0].as_py()!r}" for name in plan.bound.group_by]
+    if results.window[row] != NO_WINDOW:
+        extent = plan.programs[0].extent
+        kind = t.INT64 if extent.by_place else t.NTZ
+        words.append(f"the window from {window_edges(results.window[row : row + 1], kind)[0].as_py()}")
+    return ", ".join(words)

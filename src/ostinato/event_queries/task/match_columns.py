@@ -1,0 +1,200 @@
+"""The matches of a query -> output columns: keys, numbers, times, and the events of each as an array of structs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import speaking_of
+from ostinato.expressions.syntax import Expr
+from ostinato.expressions.values.vectors import Vector
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions, lower_run_conditions
+from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
+from ostinato.event_queries.plan.event_program import Events
+from ostinato.event_queries.plan.event_plan import QueryPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.language.event_query import BoundEventQuery
+from ostinato.rows.batches import Batch
+from ostinato.rows.ordering import tie_columns
+from ostinato.rows.workload_layout import OutputColumn, Role
+from ostinato.event_queries.task.sequences import Sequences
+from ostinato.event_queries.task.group_results import window_edges
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The events of one stream, and where they came from."""
+
+    batch: Batch
+    sequences: Sequences
+    events: Events
+    vector: Callable[[Expr], Vector]
+    """The values of an expression over one event, for all in order."""
+
+    def group_value(self, column: str, groups: Rows) -> pa.Array:
+        """A GROUP BY column at groups."""
+        return self.batch.arrays[column].take(pa.array(self.sequences.examples[groups]))
+
+
+def tie_breakers(batch: Batch, bound: BoundEventQuery) -> list[pa.Array]:
+    """The columns that order events of one group at the same time."""
+    names = [name for name in bound.columns if name not in (bound.time, *bound.group_by)]
+    return [batch.arrays[name] for name in names if name in batch.arrays]
+
+
+def run_conditions(typed: TypedEventsPlan, query: int) -> MatchConditions | None:
+    """What only the whole match can be asked, lowered for the kernel."""
+    plan = typed.plan.queries[query]
+    with speaking_of(plan.bound.query.text):
+        return lower_run_conditions(plan.run, plan.programs[0].automaton, typed.input_types.__getitem__, typed.settings)
+
+
+def match_columns(
+    plan: QueryPlan,
+    columns: list[OutputColumn],
+    scene: Scene,
+    limits: MatchLimits,
+    conditions: MatchConditions | None,
+) -> list[pa.Array]:
+    """The output columns of a RETURN MATCHES query; `columns` say which."""
+    matches = find_event_matches(plan.programs[0], scene.events, limits, conditions, scene.vector)
+    return shown_matches(plan, columns, scene, matches, limits.limit)
+
+
+def shown_matches(
+    plan: QueryPlan,
+    columns: list[OutputColumn],
+    scene: Scene,
+    matches: EventMatches,
+    limit: int | None = None,
+    *,
+    numbered: bool = True,
+) -> list[pa.Array]:
+    """The output columns of matches that come as `find_event_matches` gives them.
+
+    Without `numbered` their number is NULL: matches of the same group and window may follow in another call.
+    """
+    group = scene.sequences.group[matches.sequence()]
+    order = _order(matches, scene, plan.bound, group, limit)
+    shown = _Shown(plan, scene, matches, order, group if order is None else group[order], numbered)
+    return [shown.column(column) for column in columns]
+
+
+def _order(matches: EventMatches, scene: Scene, bound: BoundEventQuery, group: Rows, limit: int | None) -> Rows | None:
+    """The matches by group, window, first and last time, then event by event. None: they are in order.
+
+    Matches of one sequence come in this order. LIMIT is for each group and window, of which several sequences may have
+    matches; those have no event in common, so their first ones decide.
+    """
+    if not matches.count:
+        return None
+    first, last = matches.rows[matches.offsets[:-1]], matches.rows[matches.offsets[1:] - 1]
+    window, time = matches.window(), scene.events.time
+    keys: list[NDArray[Any]] = [group, window, time[first], time[last], matches.labels[matches.offsets[:-1]]]
+    order = np.lexsort(keys[::-1])
+    met = _ties_of_sequences(keys, matches.sequence(), order)
+    if len(met):
+        rank = np.zeros(matches.count, np.int64)
+        rank[met] = _row_ranks(scene, bound, first[met])
+        order = np.lexsort([rank, *keys[::-1]])
+    if limit is not None:
+        order = order[_numbers(_changes(group[order], window[order]), len(order)) <= limit]
+    return None if len(order) == matches.count and bool((order[1:] > order[:-1]).all()) else order
+
+
+def _ties_of_sequences(keys: Sequence[NDArray[Any]], sequence: Rows, order: Rows) -> Rows:
+    """The matches that are equal to others in all keys; none where all such are of one sequence."""
+    tied = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    if not (tied & (sequence[order[1:]] != sequence[order[:-1]])).any():
+        return order[:0]
+    return order[np.concatenate((tied, [False])) | np.concatenate(([False], tied))]
+
+
+def _row_ranks(scene: Scene, bound: BoundEventQuery, events: NDArray[np.int32]) -> Rows:
+    """Numbers that rise with the place in their group of events that have the same time."""
+    distinct, which = np.unique(events, return_inverse=True)
+    columns = tie_columns(tie_breakers(scene.batch, bound), scene.sequences.rows[distinct])
+    ranks = np.empty(len(distinct), np.int64)
+    ranks[np.lexsort(columns[::-1])] = np.arange(len(distinct))
+    return ranks[which]
+
+
+def _changes(group: Rows, window: Rows) -> NDArray[np.bool_]:
+    """For all rows but the first whether a group, or a window of one, starts there."""
+    return np.asarray((group[1:] != group[:-1]) | (window[1:] != window[:-1]))
+
+
+def _numbers(is_new: NDArray[np.bool_], count: int) -> Rows:
+    """1, 2, ... for each run of rows; `is_new` tells of all rows but the first whether a run starts there."""
+    starts = np.concatenate(([0], np.flatnonzero(is_new) + 1))
+    numbers: Rows = np.arange(1, count + 1) - np.repeat(starts, np.diff(starts, append=count))
+    return numbers
+
+
+class _Shown:
+    """The matches in their order, as columns."""
+
+    def __init__(
+        self,
+        plan: QueryPlan,
+        scene: Scene,
+        matches: EventMatches,
+        order: Rows | None,
+        group: Rows,
+        numbered: bool,
+    ) -> None:
+        self.plan, self.scene, self.group, self.numbered = plan, scene, group, numbered
+        self.window = matches.window() if order is None else matches.window()[order]
+        if order is None:
+            self.offsets, rows, self.labels = matches.offsets, matches.rows, matches.labels
+        else:
+            lengths = np.diff(matches.offsets)[order]
+            self.offsets = np.concatenate(([0], np.cumsum(lengths)))
+            places = np.arange(self.offsets[-1]) + np.repeat(matches.offsets[:-1][order] - self.offsets[:-1], lengths)
+            rows, self.labels = matches.rows[places], matches.labels[places]
+        self.rows = scene.sequences.rows[rows]
+        """The events' places in the input."""
+
+    def column(self, column: OutputColumn) -> pa.Array:
+        array = self._column(column)
+        return array if array.type == column.type else array.cast(column.type)
+
+    def _column(self, column: OutputColumn) -> pa.Array:
+        match column.role:
+            case Role.GROUP:
+                return self.scene.group_value(column.key, self.group)
+            case Role.MATCH_NUMBER if not self.numbered:
+                return pa.nulls(len(self.group), pa.int64())
+            case Role.MATCH_NUMBER:
+                return pa.array(_numbers(_changes(self.group, self.window), len(self.group)), pa.int64())
+            case Role.WINDOW_START:
+                return window_edges(self.window, column.type)
+            case Role.WINDOW_END:
+                return window_edges(self.window + self.plan.programs[0].extent.length, column.type)
+            case Role.MATCH_START:
+                return self._taken(self.plan.bound.time, self.rows[self.offsets[:-1]])
+            case Role.MATCH_END:
+                return self._taken(self.plan.bound.time, self.rows[self.offsets[1:] - 1])
+            case Role.EVENTS:
+                return self._events(column.type)
+            case _:
+                raise AssertionError(f"a match has no {column.role}")
+
+    def _taken(self, name: str, rows: NDArray[Any]) -> pa.Array:
+        return self.scene.batch.arrays[name].take(pa.array(rows))
+
+    def _events(self, kind: pa.DataType) -> pa.Array:
+        struct = kind.value_type
+        names = pa.array(self.plan.programs[0].automaton.labels, pa.string())
+        values = [names.take(pa.array(self.labels))]
+        values += [self._taken(name, self.rows) for name in self.plan.bound.columns]
+        fields = [struct.field(i) for i in range(struct.num_fields)]
+        events = pa.StructArray.from_arrays(values, fields=fields)
+        return pa.ListArray.from_arrays(pa.array(self.offsets.astype(np.int32)), events, type=kind)

@@ -1,0 +1,275 @@
+"""TypedEventsPlan + the rows of some whole groups -> the output rows of each query. Neither Spark nor text here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError, speaking_of
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Expr, Literal
+from ostinato.expressions.values.vectors import Vector, from_arrow
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.plan.event_program import BoundKind, Events, Program, QueryResults, SlotKind
+from ostinato.event_queries.plan.event_plan import QueryPlan
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, engine_numbers
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.rows.batches import Batch, Mask
+from ostinato.rows.workload_layout import OutputColumn
+from ostinato.event_queries.task.pair_tests import tie_pair_tests
+from ostinato.event_queries.task.sequences import Keys, Sequences, find_sequences
+from ostinato.runtimes.task.shared_matching import SharedMatching
+from ostinato.event_queries.task.output_columns import match_output
+from ostinato.event_queries.task.engine_runs import ProgramAt, Sharing, engine_runs
+from ostinato.event_queries.task.match_columns import Scene, match_columns, run_conditions, shown_matches, tie_breakers
+from ostinato.event_queries.task.group_results import OutputContext, conjunction, nothing_found, of_groups, output_columns
+
+if TYPE_CHECKING:
+    from ostinato.techniques.bounded_latency.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class TrendOptions:
+    """What a task may do: see `EventOptions`."""
+
+    sharing: Sharing = "dynamic"
+    max_matches: int = 10_000_000
+    max_partial_matches: int = 10_000_000
+
+    def limits(self, limit: int | None = None) -> MatchLimits:
+        return MatchLimits(limit, self.max_matches, self.max_partial_matches)
+
+
+DEFAULT_OPTIONS = TrendOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """For each query of the plan its output columns, and what the engines did."""
+
+    columns: Sequence[list[pa.Array]]
+    statistics: Mapping[str, int]
+    reports: tuple[Report, ...] = ()
+    """Under a bound: what each engine gave up."""
+
+
+def no_groups(column: str, groups: NDArray[np.int64]) -> pa.Array:
+    """Where a query has no GROUP BY."""
+    raise AssertionError(f"{column} of {len(groups)} groups")
+
+
+class TrendWorker:
+    """Runs the queries of one plan over as many batches as there are; holds nothing between them."""
+
+    def __init__(
+        self,
+        typed: TypedEventsPlan,
+        names: Sequence[str],
+        options: TrendOptions = DEFAULT_OPTIONS,
+        shared: SharedMatching | None = None,
+    ) -> None:
+        """`shared` matches queries together. None: each query that returns matches is enumerated by itself."""
+        self.typed = typed
+        self.plan = typed.plan
+        self.names = names
+        self.options = options
+        self.shared = shared
+        self.conditions: dict[int, MatchConditions | None] = {}
+
+    def run(self, batch: Batch) -> Found:
+        """The output rows of all groups of the batch."""
+        columns: dict[int, list[pa.Array]] = {}
+        statistics: Counter[str] = Counter()
+        reports: list[Report] = []
+        for stream in range(len(self.plan.streams)):
+            scene = self.scene(batch, stream)
+            if self.shared is not None:
+                together = self.shared.find(stream, scene, statistics)
+                for query, matches in together.matches.items():
+                    plan = self.plan.queries[query]
+                    columns[query] = shown_matches(plan, output_of(plan, scene), scene, matches, plan.limit)
+                reports += [] if together.report is None else [together.report]
+            for query in self.plan.queries_of(stream):
+                if self.plan.queries[query].returns_matches and query not in columns:
+                    columns[query] = self.matches(query, scene)
+            for query, results in self.results(stream, scene, statistics).items():
+                columns[query] = self.shown(query, results, scene.group_value)
+        return Found([columns[query] for query in range(len(self.plan.queries))], dict(statistics), tuple(reports))
+
+    # --- events ---
+
+    def scene(self, batch: Batch, stream: int) -> Scene:
+        """The events of a stream in order, with all that its queries ask of them."""
+        at = self.plan.streams[stream]
+        queries = [self.plan.queries[i] for i in self.plan.queries_of(stream)]
+        programs = [program for query in queries for program in query.programs]
+        used = _used_conditions(programs)
+        places = any(program.extent.by_place for program in programs)
+        strict = any(program.selection is Selection.STRICT for program in programs)
+        keys = Keys(
+            [batch.arrays[name] for name in at.group_by],
+            [batch.arrays[name] for name in at.same],
+            batch.arrays[at.time],
+        )
+        sequences = find_sequences(
+            batch.count,
+            keys,
+            matters=None if strict else _any_of([batch.row_masks[i] for i in sorted(used)]),
+            places=places,
+            ties=_ties(batch, queries) if places or any(query.returns_matches for query in queries) else None,
+        )
+        vectors: dict[Expr, Vector] = {}
+
+        def vector(expr: Expr) -> Vector:
+            if expr not in vectors:
+                vectors[expr] = self._vector(expr, batch).take(sequences.rows)
+            return vectors[expr]
+
+        return Scene(batch, sequences, self._events(batch, sequences, programs, used, vector), vector)
+
+    def _events(
+        self,
+        batch: Batch,
+        sequences: Sequences,
+        programs: Sequence[Program],
+        used: frozenset[int],
+        vector: Callable[[Expr], Vector],
+    ) -> Events:
+        rows, count = sequences.rows, len(sequences.rows)
+        nowhere, zero = np.zeros(count, np.bool_), np.zeros(count, np.int64)
+        conditions = [mask[rows] if i in used else nowhere for i, mask in enumerate(batch.row_masks)]
+        needed = _used_values(programs)
+        values = [
+            engine_numbers(vector(value), count) if i in needed else (zero, None)
+            for i, value in enumerate(self.plan.values)
+        ]
+        return Events(
+            starts=sequences.starts,
+            time=sequences.time,
+            place=sequences.place,
+            conditions=tuple(conditions),
+            values=tuple(numbers for numbers, _ in values),
+            valid=tuple(valid for _, valid in values),
+            pair_tests=tie_pair_tests(
+                self.plan.pair_tests, vector, self.typed.input_types.__getitem__, self.typed.settings
+            ),
+        )
+
+    def _vector(self, expr: Expr, batch: Batch) -> Vector:
+        if isinstance(expr, Literal):
+            value = evaluate(expr, lambda node: None, 1, self.typed.settings)
+            return from_arrow(value, value.type)
+        return from_arrow(batch.arrays[self.plan.input_name(expr)], self.typed.input_types[expr])
+
+    # --- aggregates ---
+
+    def results(
+        self, stream: int, scene: Scene, statistics: Counter[str], *, only: Collection[int] | None = None
+    ) -> dict[int, QueryResults]:
+        """For each aggregate query of a stream (or `only` these) the results of its groups."""
+        found: dict[ProgramAt, QueryResults] = {}
+        new = [b""] * scene.sequences.count
+        for run in engine_runs(self.plan, stream, self.options.sharing):
+            if only is not None:
+                run = run.of_queries(only)
+            if run.members:
+                step = run.engine(not self.typed.approximate, self.options.sharing).advance(scene.events, new, None)
+                found.update(zip(run.members, step.results, strict=True))
+                statistics.update(step.statistics)
+        return self.combined(found, scene.sequences.group)
+
+    def combined(self, found: Mapping[ProgramAt, QueryResults], group: NDArray[np.int64]) -> dict[int, QueryResults]:
+        """The results of programs, sequence by sequence, as those of queries by group; `group` is that of sequences."""
+        results = {}
+        for query in dict.fromkeys(query for query, _ in found):
+            plan = self.plan.queries[query]
+            parts = [found[query, i] for i in range(len(plan.programs))]
+            whole = conjunction(parts) if plan.is_conjunction else parts[0]
+            results[query] = of_groups(whole, group, slot_kinds(plan))
+        return results
+
+    def results_of(self, batch: Batch) -> dict[int, QueryResults]:
+        """For each aggregate query the results of its groups: of what this batch has of them."""
+        found = {}
+        for stream in range(len(self.plan.streams)):
+            found.update(self.results(stream, self.scene(batch, stream), Counter()))
+        return found
+
+    def shown(
+        self, query: int, results: QueryResults, group_value: Callable[[str, NDArray[np.int64]], pa.Array] = no_groups
+    ) -> list[pa.Array]:
+        """The output columns of an aggregate query. Without groups and windows there is always a row."""
+        plan = self.plan.queries[query]
+        if not len(results.sequence) and has_one_row(plan):
+            results = nothing_found(results, slot_kinds(plan))
+        with speaking_of(plan.bound.query.text):
+            return output_columns(OutputContext(self.typed, query, self.names[query], group_value), results)
+
+    # --- matches ---
+
+    def matches(self, query: int, scene: Scene) -> list[pa.Array]:
+        """The output columns of a query that returns matches."""
+        plan = self.plan.queries[query]
+        limits = self.options.limits(plan.limit)
+        try:
+            if query not in self.conditions:
+                self.conditions[query] = run_conditions(self.typed, query)
+            return match_columns(plan, output_of(plan, scene), scene, limits, self.conditions[query])
+        except MatchError as error:
+            where = f", in query '{self.names[query]}'" if self.names[query] else ""
+            raise MatchError(error.code, f"{error.message}{where}", hint=error.hint) from None
+
+
+def output_of(plan: QueryPlan, scene: Scene) -> list[OutputColumn]:
+    """The columns of a query that returns matches, by the types of the rows at hand."""
+    return match_output(plan, {name: array.type for name, array in scene.batch.arrays.items()})
+
+
+def has_one_row(plan: QueryPlan) -> bool:
+    """Whether the query gives a row even if there is no match."""
+    no_windows = plan.programs[0].extent.kind is not BoundKind.WINDOWS
+    return no_windows and not plan.bound.group_by and not plan.returns_matches
+
+
+def slot_kinds(plan: QueryPlan) -> list[SlotKind]:
+    """What the aggregates beside the count are."""
+    return [] if plan.is_conjunction else [slot.kind for slot in plan.programs[0].slots]
+
+
+def _used_conditions(programs: Sequence[Program]) -> frozenset[int]:
+    return frozenset(
+        number
+        for program in programs
+        for numbers in (program.qualifies, *program.absent_qualifies)
+        for number in numbers
+    )
+
+
+def _used_values(programs: Sequence[Program]) -> frozenset[int]:
+    slots = (slot.value for program in programs for slot in program.slots)
+    edges = (
+        value
+        for program in programs
+        for tests in (program.edges, *program.absent_edges)
+        for edge in tests
+        for value in (edge.before_value, edge.after_value)
+    )
+    return frozenset(value for value in (*slots, *edges) if value >= 0)
+
+
+def _any_of(masks: Sequence[Mask]) -> Mask | None:
+    """The rows that qualify for something; None: all of them."""
+    found: Mask | None = np.logical_or.reduce(masks) if masks else None
+    return None if found is None or found.all() else found
+
+
+def _ties(batch: Batch, queries: Sequence[QueryPlan]) -> Callable[[], list[pa.Array]]:
+    """The columns that decide between events of the same time."""
+    return lambda: tie_breakers(batch, queries[0].bound)

@@ -1,0 +1,195 @@
+"""A burst of events of one Kleene label under conditions between adjacent events: HAMLET's graphlets and snapshots.
+
+Whoever may stand before an event within its burst is the same for all queries, or it isn't. Where it is, the event's
+count is a sum over the burst's snapshots with the same coefficients for every lane (a query in one open window). Where
+it isn't, or where some event before the burst may not stand before it, the event becomes a snapshot of its own, with a
+value for each lane. Coefficients are vectors, not hash tables; numbers are Python's own integers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.stopping import check_stopped
+from ostinato.event_queries.trends.graphlets.burst_benefit import BurstWork, Costs, engine_costs
+from ostinato.event_queries.trends.graphlets.optimizer import Choice, choose
+
+Matrix = NDArray[np.object_]
+Mask = NDArray[np.bool_]
+_LIMB_BITS = 30
+"""Of Python's integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """One condition between adjacent events, asked about a burst."""
+
+    inside: Mask
+    """[j, i]: event j of the burst may stand directly before event i."""
+    outside: Mask
+    """[h, i]: event h before the burst may."""
+    earlier: NDArray[np.int64]
+    """For each event how many of the burst are at an earlier time."""
+
+    def fails(self) -> Mask:
+        """The events of the burst that some earlier one may not stand before."""
+        some: Mask = np.logical_or.reduce(~self.outside, axis=0)
+        return some
+
+
+@dataclass(frozen=True, slots=True)
+class Propagated:
+    """Row i, column c: what column c (a snapshot or a lane) adds to event i. `slots`: the same for sums of values."""
+
+    counts: Matrix
+    slots: tuple[Matrix, ...]
+
+
+def propagated(
+    arriving: Matrix,
+    test: Adjacency,
+    inside: Mask,
+    values: Sequence[Matrix],
+    arriving_slots: Sequence[Matrix] | None = None,
+) -> Propagated:
+    """Equation 2 through a burst, for all columns at once: an event's count is what arrives and what stands before it.
+
+    A sum of values W goes with it: W(e) = W arriving + sum of W before + value(e) * count(e). From the running totals
+    or one by one, whichever is less.
+    """
+    counts = arriving.copy()
+    slots = [np.zeros_like(arriving) for _ in values] if arriving_slots is None else [s.copy() for s in arriving_slots]
+    every = [counts, *slots]
+    totals = [np.zeros(arriving.shape[1], object) for _ in every]
+    added = 0
+    for event, earlier in enumerate(test.earlier):
+        check_stopped()
+        for other in range(added, earlier):
+            totals = [total + part[other] for total, part in zip(totals, every, strict=True)]
+        added = earlier
+        passing = inside[:earlier, event]
+        if 2 * passing.sum() >= earlier:
+            missing = np.flatnonzero(~passing)
+            for total, part in zip(totals, every, strict=True):
+                part[event] += total - part[missing].sum(axis=0)
+        else:
+            those = np.flatnonzero(passing)
+            for part in every:
+                part[event] += part[those].sum(axis=0)
+        for value, slot in zip(values, slots, strict=True):
+            slot[event] += value[event] * counts[event]
+    return Propagated(counts, tuple(slots))
+
+
+def needs_snapshot(tests: Sequence[Adjacency]) -> Mask:
+    """Definition 9: the events whose predecessors differ between the tests, or lack one from before the burst."""
+    needed: Mask = np.logical_or.reduce([test.fails() for test in tests])
+    for test in tests[1:]:
+        needed |= (test.inside != tests[0].inside).any(axis=0)
+    return needed
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A shared graphlet: coefficients by (event, snapshot); snapshot 0 is that of the graphlet (Definition 8)."""
+
+    own: NDArray[np.int64]
+    """The events that are snapshots of their own; snapshot 1 is the first of them."""
+    coefficients: Propagated
+
+
+def shared_graphlet(tests: Sequence[Adjacency], values: Sequence[Matrix]) -> Shared:
+    own = np.flatnonzero(needs_snapshot(tests))
+    events = len(tests[0].inside)
+    arriving = np.zeros((events, 1 + len(own)), object)
+    arriving[:, 0] = 1
+    arriving[own] = 0
+    arriving[own, 1 + np.arange(len(own))] = 1
+    inside = tests[0].inside.copy()
+    inside[:, own] = False
+    plain = [value.copy() for value in values]
+    for value in plain:
+        value[own] = 0  # a snapshot's value has it already
+    return Shared(own, propagated(arriving, tests[0], inside, plain))
+
+
+# --- the decision -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A query that could share a burst."""
+
+    query: int
+    test: int
+    lanes: int
+    limbs: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a set of tests makes of a burst, whoever asks them."""
+
+    events: int
+    links: int
+    own_links: int
+    snapshots: int
+
+
+def _shape(asked: Sequence[Adjacency]) -> _Shape:
+    own = needs_snapshot(asked)
+    passing = asked[0].inside.sum(axis=0)
+    return _Shape(
+        events=len(own),
+        links=int(np.minimum(passing, asked[0].earlier - passing + 1).sum()),
+        own_links=max(int(_fewer(test.outside[:, own]).sum()) for test in asked) if own.any() else 0,
+        snapshots=1 + int(own.sum()),
+    )
+
+
+def _work(shape: _Shape, candidates: Sequence[Candidate]) -> BurstWork:
+    """What these queries together, sharing or not, would have to do."""
+    return BurstWork(
+        events=shape.events,
+        lanes=sum(candidate.lanes for candidate in candidates),
+        links=shape.links,
+        own_links=shape.own_links,
+        snapshots=shape.snapshots,
+        limbs=max(candidate.limbs for candidate in candidates),
+        coefficient_limbs=1 + shape.events // (2 * _LIMB_BITS),
+    )
+
+
+def _fewer(mask: Mask) -> NDArray[np.int64]:
+    fewer: NDArray[np.int64] = np.minimum(mask.sum(axis=0), (~mask).sum(axis=0))
+    return fewer
+
+
+def decide(candidates: Sequence[Candidate], tests: Mapping[int, Adjacency]) -> Choice:
+    """Which of the queries share the burst: both pruning principles, with the costs of this engine."""
+    by_query = {candidate.query: candidate for candidate in candidates}
+    asked = Counter(candidate.test for candidate in candidates)
+    commonest = max(asked, key=lambda number: asked[number])
+    # Few tests for many queries: the matrices are looked at once for each set of tests.
+    free = {number for number in asked if not needs_snapshot([tests[commonest], tests[number]]).any()}
+    shapes: dict[frozenset[int], _Shape] = {}
+
+    def costs(queries: Iterable[int]) -> Costs:
+        some = [by_query[query] for query in queries]
+        numbers = frozenset(candidate.test for candidate in some)
+        if numbers not in shapes:
+            shapes[numbers] = _shape([tests[number] for number in sorted(numbers)])
+        return engine_costs(_work(shapes[numbers], some))
+
+    alone = {query: costs([query]).separate for query in by_query}
+    everyone = sum(alone.values())
+
+    def cost(shared: frozenset[int]) -> float:
+        return everyone - sum(alone[query] for query in shared) + costs(shared).shared if shared else everyone
+
+    return choose(by_query, frozenset(c.query for c in candidates if c.test in free), cost)

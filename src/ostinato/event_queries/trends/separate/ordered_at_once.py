@@ -1,0 +1,93 @@
+"""All events of all sequences -> the results of all windows, where everything is at hand: no window is cut by itself.
+
+Sequences are many and short where SAME or GROUP BY have many values; a Python object for each of their windows would
+cost more than the windows themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ostinato.kernels.stopping import check_stopped
+from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Events, Extended, Extent, Numbers, Program, QueryResults
+from ostinato.event_queries.trends.separate.kept_events import Ints, Reads, arriving
+from ostinato.event_queries.trends.separate.ordered_edges import OrderedEdges
+
+MOST_ROWS = 1 << 20
+"""Of windows that are evaluated together; an event counts once for each window that it is in."""
+
+
+def results_at_once(program: Program, reads: Reads, ordered: OrderedEdges, events: Events) -> QueryResults:
+    """Nothing was kept before, and nothing follows."""
+    kept = arriving(reads, events, 0, len(events.time))
+    sequence = np.searchsorted(events.starts, kept.name, "right") - 1
+    position = kept.place if program.extent.by_place else kept.time
+    found = []
+    for rows, window, starts in _cut(program.extent, sequence, position):
+        results = ordered.results(kept.part(rows), starts, events.pair_tests)
+        first = starts[:-1][results.sequence]
+        of_sequence = sequence[rows[first]]
+        found.append(QueryResults(of_sequence, window[first], results.count, results.slots, results.present))
+    if not found:
+        nothing = kept.part(slice(0, 0))
+        return ordered.results(nothing, np.zeros(1, np.int64), events.pair_tests)
+    return _one_after_another(found)
+
+
+def _cut(extent: Extent, sequence: Ints, position: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Rows by sequence and window, each as often as it is in a window; the window of each; where windows start."""
+    if not len(sequence):
+        return
+    low, many = np.zeros(len(position), np.int64), np.ones(len(position), np.int64)
+    if extent.kind is BoundKind.WINDOWS:
+        low = (position - extent.length) // extent.slide + 1
+        if extent.by_place:
+            low = np.maximum(low, 0)
+        many = np.maximum(position // extent.slide - low + 1, 0)
+    for start, end in _whole_sequences(sequence, many):
+        rows = np.repeat(np.arange(start, end), many[start:end])
+        before = np.repeat(np.cumsum(many[start:end]) - many[start:end], many[start:end])
+        window = low[rows] + np.arange(len(rows)) - before
+        check_stopped()
+        order = np.lexsort((rows, window, sequence[rows]))
+        check_stopped()
+        rows, window = rows[order], window[order]
+        if not len(rows):
+            continue
+        of_row = sequence[rows]
+        is_first = np.concatenate(([True], (of_row[1:] != of_row[:-1]) | (window[1:] != window[:-1])))
+        starts = np.append(np.flatnonzero(is_first), len(rows))
+        named = window * extent.slide if extent.kind is BoundKind.WINDOWS else np.full(len(rows), NO_WINDOW)
+        yield rows, named, starts
+
+
+def _whole_sequences(sequence: Ints, many: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of rows that cut no sequence, with few enough rows in their windows unless one sequence has more."""
+    ends = np.append(np.flatnonzero(np.diff(sequence)) + 1, len(sequence))
+    rows = np.cumsum(many)[ends - 1]
+    start, done, at = 0, 0, 0
+    while at < len(ends):
+        last = max(int(np.searchsorted(rows, done + MOST_ROWS, "right")), at + 1)
+        yield start, int(ends[last - 1])
+        start, done, at = int(ends[last - 1]), int(rows[last - 1]), last
+
+
+def _one_after_another(parts: list[QueryResults]) -> QueryResults:
+    return QueryResults(
+        np.concatenate([part.sequence for part in parts]),
+        np.concatenate([part.window for part in parts]),
+        _joined([part.count for part in parts]),
+        tuple(_joined(list(column)) for column in zip(*(part.slots for part in parts), strict=True)),
+        tuple(np.concatenate(column) for column in zip(*(part.present for part in parts), strict=True)),
+    )
+
+
+def _joined(parts: list[Numbers]) -> Numbers:
+    mantissas = [part.mantissa for part in parts if isinstance(part, Extended)]
+    exponents = [part.exponent for part in parts if isinstance(part, Extended)]
+    if mantissas:
+        return Extended(np.concatenate(mantissas), np.concatenate(exponents))
+    joined: Numbers = np.concatenate([part for part in parts if not isinstance(part, Extended)])
+    return joined

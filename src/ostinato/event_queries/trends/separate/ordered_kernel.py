@@ -1,0 +1,258 @@
+"""Sums over the earlier events that pass a test: the kernel under programs whose edges compare values.
+
+What has ended in a state is held by holders: one sum, or a Fenwick tree over the ranks of the values that a test asks
+for, or one sum for each value, or all events one by one. An event takes from a tree the sum over all values below (or
+above) its own in as many steps as its number of ranks has bits; only tests that know nothing but the pair visit events.
+One window after another; the whole window is at hand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.event_queries.trends.numbers.limbs import BITS, bit_length
+from ostinato.event_queries.trends.numbers.number_table import set_small
+from ostinato.event_queries.trends.separate.running_arrays import LOADED, ROW, SEQUENCE
+from ostinato.event_queries.trends.separate.running_state import give
+from ostinato.event_queries.trends.separate.sums import Bools, Ints, clear, merge, take_values
+
+# What the kernel returns.
+FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_PAIRS, FAILED, STOPPED = 0, 1, 2, 3, 4, 5
+# What a holder is.
+PLAIN, BELOW, ABOVE, EACH, LISTED = 0, 1, 2, 3, 4
+# Whether a value equal to the event's own passes too.
+WITHOUT_EQUAL, WITH_EQUAL = 0, 1
+SLACK = 4
+
+
+class OrderedPlan(NamedTuple):
+    """`edge_at[label]:edge_at[label + 1]` are the edges of a label, by class. A class is (state, label that led there).
+
+    An edge takes what its holder has for the event and adds it to the event's sum in the class.
+    """
+
+    labels: int
+    edge_at: Ints
+    edge_holder: Ints
+    edge_equal: Ints
+    edge_class: Ints
+    kind: Ints
+    """Of each holder."""
+    test: Ints
+    """Which test a holder answers."""
+    start: int
+    """How many holders, the first ones, are START's: they hold 1 for ever."""
+    holder_at: Ints
+    holder_of: Ints
+    """Class c adds to the holders `holder_of[holder_at[c]:holder_at[c + 1]]`."""
+    reset_at: Ints
+    reset_holder: Ints
+    totals: Ints
+    """For each class the holder of all that ever ended there."""
+    results: Ints
+
+
+class Ranked(NamedTuple):
+    """The events of all windows, and for each test and event its value's rank within the window."""
+
+    starts: Ints
+    """Where each window starts, and at the end the number of events."""
+    time: Ints
+    mask: Ints
+    rank: Ints
+    """As the earlier event, from 1; 0: no value."""
+    below: Ints
+    """As the later event: ranks below its value; -1: no value."""
+    until: Ints
+    """As the later event: ranks up to its value."""
+    ranks: Ints
+    """[test, window]: how many there are."""
+    passes: Bools
+    """[test, event - first, earlier event of the window]: what the tests say that know only pairs."""
+    pair_of: Ints
+    """For each test its place in `passes`, or -1."""
+    first: int
+    end: int
+    """Events in `passes`."""
+    only_first: bool
+    """Whether trends start with the first event of a window only."""
+    value_bits: int
+
+
+class Held(NamedTuple):
+    base: Ints
+    """Where the places of each holder begin; behind the last holder there are places for events of one time."""
+    log_base: Ints
+    log: Ints
+    """What was put into a holder since it was last emptied: ranks, or events."""
+    logged: Ints
+    new_class: Ints
+    new_row: Ints
+
+
+@inline_kernel
+def _put(slots, sums, held, ranked, plan, holder, window, row, what):  # type: ignore[no-untyped-def]
+    """Adds the event's sum, at place `what`, to a holder."""
+    kind, base = plan.kind[holder], held.base[holder]
+    if kind == PLAIN:
+        return merge(slots, sums, base, what)
+    test = plan.test[holder]
+    at = row - ranked.starts[window] if kind == LISTED else ranked.rank[test, row]
+    if kind != LISTED and at == 0:
+        return True
+    if kind == ABOVE:
+        at = ranked.ranks[test, window] + 1 - at
+    held.log[held.log_base[holder] + held.logged[holder]] = at
+    held.logged[holder] += 1
+    fits = True
+    last = ranked.ranks[test, window] if kind in (BELOW, ABOVE) else at
+    if kind == LISTED:
+        clear(slots, sums, base + at)
+    while at <= last:
+        fits &= merge(slots, sums, base + at, what)
+        at += (at & -at) if kind != LISTED else 1
+    return fits
+
+
+@inline_kernel
+def _take(slots, sums, held, ranked, plan, edge, window, row, into):  # type: ignore[no-untyped-def]
+    """Adds to a place what the holder of an edge has for the event."""
+    holder = plan.edge_holder[edge]
+    kind, base = plan.kind[holder], held.base[holder]
+    if kind == PLAIN:
+        return merge(slots, sums, into, base)
+    test = plan.test[holder]
+    fits = True
+    if kind == LISTED:
+        pair = ranked.pair_of[test]
+        for i in range(held.logged[holder]):
+            earlier = held.log[held.log_base[holder] + i]
+            if ranked.passes[pair, row - ranked.first, earlier]:
+                fits &= merge(slots, sums, into, base + earlier)
+        return fits
+    below, until = ranked.below[test, row], ranked.until[test, row]
+    if below < 0:
+        return True
+    if kind == EACH:
+        if until > below:
+            fits = merge(slots, sums, into, base + until)
+        return fits
+    if kind == BELOW:
+        at = until if plan.edge_equal[edge] == WITH_EQUAL else below
+    else:
+        at = ranked.ranks[test, window] - (below if plan.edge_equal[edge] == WITH_EQUAL else until)
+    while at > 0:
+        fits &= merge(slots, sums, into, base + at)
+        at &= at - 1
+    return fits
+
+
+@called_kernel
+def _empty(slots, sums, held, ranked, plan, holder, window):  # type: ignore[no-untyped-def]
+    """Empties what was put in since the last time, so that it costs no more than putting it in did."""
+    kind, base = plan.kind[holder], held.base[holder]
+    if kind == PLAIN:
+        clear(slots, sums, base)
+        return
+    for i in range(held.logged[holder]):
+        at = held.log[held.log_base[holder] + i]
+        last = ranked.ranks[plan.test[holder], window] if kind in (BELOW, ABOVE) else at
+        while at <= last and kind != LISTED:
+            clear(slots, sums, base + at)
+            at += at & -at
+    held.logged[holder] = 0
+
+
+@inline_kernel
+def _has_room(plan, sums, held, ranked, width, many):  # type: ignore[no-untyped-def]
+    """Whether `many` events of one time surely fit: no part of a class holds more than all of it."""
+    if not sums.whole.exact:
+        return True
+    longest = np.int64(1)
+    for holder in plan.totals:
+        longest = max(longest, sums.whole.length[held.base[holder] * width])
+    bits = BITS * longest + bit_length(np.int64(many * len(plan.edge_holder) + 1)) + 1
+    if width > 1:
+        bits += ranked.value_bits + bit_length(np.int64(len(ranked.time))) + 1
+    return bits <= BITS * (sums.whole.limbs.shape[1] - SLACK)
+
+
+@inline_kernel
+def _step(slots, sums, held, ranked, values, plan, window, row, end):  # type: ignore[no-untyped-def]
+    """The events `row:end` of one time: all take before any of them is put in."""
+    spare = held.base[len(plan.kind)]
+    first = ranked.starts[window]
+    fits = True
+    new = 0
+    for each in range(row, end):
+        for label in range(plan.labels):
+            if not (ranked.mask[each] >> label) & 1:
+                continue
+            before = np.int64(-1)
+            for edge in range(plan.edge_at[label], plan.edge_at[label + 1]):
+                if plan.edge_class[edge] != before:
+                    before = plan.edge_class[edge]
+                    held.new_class[new] = before
+                    held.new_row[new] = each
+                    clear(slots, sums, spare + new)
+                    new += 1
+                if ranked.only_first and each > first and plan.edge_holder[edge] < plan.start:
+                    continue
+                fits &= _take(slots, sums, held, ranked, plan, edge, window, each, spare + new - 1)
+                if edge + 1 == plan.edge_at[label + 1] or plan.edge_class[edge + 1] != before:
+                    fits &= take_values(slots, sums, values, spare + new - 1, spare + new - 1, each, label)
+    for each in range(row, end):
+        for absence in range(len(plan.reset_at) - 1):
+            if (ranked.mask[each] >> (plan.labels + absence)) & 1:
+                for at in range(plan.reset_at[absence], plan.reset_at[absence + 1]):
+                    _empty(slots, sums, held, ranked, plan, plan.reset_holder[at], window)
+    for i in range(new):
+        of = held.new_class[i]
+        for at in range(plan.holder_at[of], plan.holder_at[of + 1]):
+            fits &= _put(slots, sums, held, ranked, plan, plan.holder_of[at], window, held.new_row[i], spare + i)
+    return fits
+
+
+@borrowing_kernel
+def evaluate_windows(plan, slots, held, ranked, values, sums, out, progress, stopped):  # type: ignore[no-untyped-def]
+    """All windows from `progress` on; results carry the number of the window as their sequence."""
+    width = slots.whole_on.shape[0] + 1
+    spare = held.base[len(plan.kind)]
+    while progress[SEQUENCE] < len(ranked.starts) - 1:
+        window = progress[SEQUENCE]
+        if progress[LOADED] == 0:
+            for holder in range(plan.start):
+                set_small(sums.whole, held.base[holder] * width, 1)
+            progress[LOADED] = 1
+            progress[ROW] = ranked.starts[window]
+        row, count = progress[ROW], ranked.starts[window + 1]
+        while row < count:
+            if stopped[0] != 0:
+                return STOPPED
+            end = row + 1
+            while end < count and ranked.time[end] == ranked.time[row]:
+                end += 1
+            progress[ROW] = row
+            if not _has_room(plan, sums, held, ranked, width, end - row):
+                return MORE_COLUMNS
+            if ranked.passes.shape[0] > 0 and end > ranked.end:
+                return MORE_PAIRS
+            if not _step(slots, sums, held, ranked, values, plan, window, row, end):
+                return FAILED
+            row = end
+        progress[ROW] = row
+        clear(slots, sums, spare)
+        for holder in plan.results:
+            if not merge(slots, sums, spare, held.base[holder]):
+                return MORE_COLUMNS
+        status = give(slots, sums, out, progress, spare, np.int64(0))
+        if status != FINISHED:
+            return status
+        for holder in range(len(plan.kind)):
+            _empty(slots, sums, held, ranked, plan, holder, window)
+        progress[SEQUENCE] += 1
+        progress[LOADED] = 0
+    return FINISHED

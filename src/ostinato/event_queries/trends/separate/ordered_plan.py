@@ -1,0 +1,141 @@
+"""Program -> what holds the sums that its edges ask for, and the arrays that the kernel of one window reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.automaton.trend_automaton import START, Transition
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Program
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.trends.separate.ordered_kernel import ABOVE, BELOW, EACH, LISTED, PLAIN, WITH_EQUAL, WITHOUT_EQUAL, OrderedPlan
+from ostinato.event_queries.trends.separate.running_plan import MOST_BITS, is_single
+
+NO_TEST = -1
+BEFORE_ANY = (START, -1)
+ASKED = {
+    # The later event's value `op` the earlier one's: so which earlier values pass.
+    "<": ((ABOVE, WITHOUT_EQUAL),),
+    "<=": ((ABOVE, WITH_EQUAL),),
+    ">": ((BELOW, WITHOUT_EQUAL),),
+    ">=": ((BELOW, WITH_EQUAL),),
+    "=": ((EACH, WITH_EQUAL),),
+    "<>": ((BELOW, WITHOUT_EQUAL), (ABOVE, WITHOUT_EQUAL)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Holds what ended in a class (a state, and the label that led there) since one of `emptied_by` occurred."""
+
+    of: tuple[int, int]
+    emptied_by: frozenset[int]
+    kind: int = PLAIN
+    test: int = NO_TEST
+    result: bool = False
+
+
+def needs_visits(program: Program) -> str | None:
+    """Why holders don't do for a program that tests its edges."""
+    automaton = program.automaton
+    pairs = [(test.before, test.after) for test in program.edges]
+    if program.selection is not Selection.ANY:
+        return f"with {program.selection.value} an edge depends on the events that the test has failed before"
+    if not all(map(is_single, automaton.absences)):
+        return "several events together must be absent"
+    if len(set(pairs)) < len(pairs):
+        return "several tests of the same pair"
+    if program.extent.kind is BoundKind.SPAN and any(t.absences for t in automaton.transitions if t.source == START):
+        return "what must be absent before the first event depends on the last one"
+    if len(automaton.labels) + len(automaton.absences) > MOST_BITS:
+        return "more variables than bits in a word"
+    return None
+
+
+class HolderPlan:
+    """The holders of a program, in order, and the kernel's view of them."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.tests: tuple[EdgeTest, ...] = program.edges
+        transitions = program.automaton.transitions
+        self.classes = sorted({(t.target, t.label) for t in transitions})
+        edges = [edge for t in transitions for edge in self._edges(t)]
+        ends: dict[int, set[int]] = {}
+        for state, absence in program.automaton.end_absences:
+            ends.setdefault(state, set()).add(absence)
+        totals = [Holder(of, frozenset()) for of in self.classes]
+        results = [
+            Holder(of, frozenset(ends.get(of[0], ())), result=bool(ends.get(of[0])))
+            for of in self.classes
+            if of[0] in program.automaton.accepting
+        ]
+        every = dict.fromkeys([*(holder for _, holder, _ in edges), *totals, *results])
+        # START's come first.
+        self.holders = sorted(every, key=lambda holder: holder.of != BEFORE_ANY)
+        self.plan = self._arrays(edges, totals, results)
+
+    def _edges(self, transition: Transition) -> list[tuple[Transition, Holder, int]]:
+        """What the transition takes: (itself, from which holder, with equal values or without)."""
+        emptied_by = frozenset(transition.absences)
+        if transition.source == START:
+            return [(transition, Holder(BEFORE_ANY, emptied_by), WITH_EQUAL)]
+        taken = []
+        for of in self.classes:
+            if of[0] != transition.source:
+                continue
+            number = self._test(of[1], transition.label)
+            if number == NO_TEST:
+                asked: Sequence[tuple[int, int]] = ((PLAIN, WITH_EQUAL),)
+            elif (op := self.tests[number].op) is None:
+                asked = ((LISTED, WITH_EQUAL),)
+            else:
+                asked = ASKED[op]
+            taken += [(transition, Holder(of, emptied_by, kind, number), equal) for kind, equal in asked]
+        return taken
+
+    def _test(self, before: int, after: int) -> int:
+        pairs = [(test.before, test.after) for test in self.tests]
+        return pairs.index((before, after)) if (before, after) in pairs else NO_TEST
+
+    def _arrays(
+        self, edges: Sequence[tuple[Transition, Holder, int]], totals: Sequence[Holder], results: Sequence[Holder]
+    ) -> OrderedPlan:
+        automaton = self.program.automaton
+        number = {holder: i for i, holder in enumerate(self.holders)}
+        of_class = [[number[h] for h in self.holders if h.of == of] for of in self.classes]
+        resets = [[number[h] for h in self.holders if a in h.emptied_by] for a in range(len(automaton.absences))]
+
+        def key(edge: tuple[Transition, Holder, int]) -> tuple[int, int, int]:
+            transition, holder, _ = edge
+            return transition.label, self.classes.index((transition.target, transition.label)), number[holder]
+
+        ordered = sorted(edges, key=key)
+        per_label = [sum(t.label == label for t, _, _ in ordered) for label in range(len(automaton.labels))]
+        return OrderedPlan(
+            labels=len(automaton.labels),
+            edge_at=_ints(np.cumsum([0, *per_label]).tolist()),
+            edge_holder=_ints(number[holder] for _, holder, _ in ordered),
+            edge_equal=_ints(equal for _, _, equal in ordered),
+            edge_class=_ints(self.classes.index((t.target, t.label)) for t, _, _ in ordered),
+            kind=_ints(holder.kind for holder in self.holders),
+            test=_ints(holder.test for holder in self.holders),
+            start=sum(holder.of == BEFORE_ANY for holder in self.holders),
+            holder_at=_offsets(of_class),
+            holder_of=_ints(h for of in of_class for h in of),
+            reset_at=_offsets(resets),
+            reset_holder=_ints(h for of in resets for h in of),
+            totals=_ints(number[holder] for holder in totals),
+            results=_ints(number[holder] for holder in results),
+        )
+
+
+def _ints(numbers: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(list(numbers), np.int64)
+
+
+def _offsets(parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return _ints(np.cumsum([0, *map(len, parts)]).tolist())

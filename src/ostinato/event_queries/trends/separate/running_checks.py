@@ -1,0 +1,98 @@
+"""Words of running sums that were read back -> whether kernels may trust them (`running_state.py` says how they lie).
+
+One pass over all words: numbers are in the form of `numbers/table.py`, lanes start and end as the plan's windows do,
+and the words of a sequence end where its last lane does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.stored_state import LARGEST
+from ostinato.event_queries.trends.numbers.limbs import BASE, STEP
+from ostinato.event_queries.trends.separate.running_arrays import FAR, UNBOUNDED, WINDOWS
+
+BROKEN = np.int64(-1)
+_LARGEST_EXPONENT = 1 << 40
+
+
+@inline_kernel
+def _after_extended(words, at, end):  # type: ignore[no-untyped-def]
+    """A double and its exponent; where they end, or BROKEN."""
+    if at + 2 > end or words[at + 1] % STEP != 0 or abs(words[at + 1]) > _LARGEST_EXPONENT:
+        return BROKEN
+    return at + 2
+
+
+@inline_kernel
+def _after_number(words, at, end, exact):  # type: ignore[no-untyped-def]
+    if not exact:
+        return _after_extended(words, at, end)
+    if at >= end or words[at] < 1 or words[at] > end - at - 1:
+        return BROKEN
+    last = at + words[at]
+    for limb in range(at + 1, last):
+        if words[limb] < 0 or words[limb] >= BASE:
+            return BROKEN
+    if words[last] < -BASE or words[last] >= BASE:
+        return BROKEN
+    return last + 1
+
+
+@inline_kernel
+def _after_place(words, at, end, exact, sizes):  # type: ignore[no-untyped-def]
+    """`sizes`: how many whole numbers, doubles, best values and flags a place has."""
+    for _ in range(sizes[0]):
+        at = _after_number(words, at, end, exact)
+        if at == BROKEN:
+            return BROKEN
+    for _ in range(sizes[1]):
+        at = _after_extended(words, at, end)
+        if at == BROKEN:
+            return BROKEN
+    at += sizes[2]
+    if at + sizes[3] > end:
+        return BROKEN
+    for flag in range(at, at + sizes[3]):
+        if words[flag] < 0 or words[flag] > 255:
+            return BROKEN
+    return at + sizes[3]
+
+
+@inline_kernel
+def _is_lane(plan, low, high, before):  # type: ignore[no-untyped-def]
+    """Whether a lane may reach from `low` to `high`, behind one that starts at `before`."""
+    if plan.bound == UNBOUNDED:
+        return low == -FAR and high == FAR and before == -FAR - 1
+    if low <= before or abs(low) > LARGEST:
+        return False
+    if plan.bound == WINDOWS:
+        return low % plan.slide == 0 and high == low + plan.length
+    return high == low + plan.length + 1
+
+
+@borrowing_kernel
+def are_sound(plan, states, exact, sizes):  # type: ignore[no-untyped-def]
+    """Of all sequences."""
+    words = states.words
+    for sequence in range(len(states.at) - 1):
+        at, end = states.at[sequence], states.at[sequence + 1]
+        if at == end:
+            continue
+        many = words[at]
+        if many < 0 or many > end - at:
+            return False
+        at = _after_place(words, at + 1, end, exact, sizes)
+        before = -FAR - 1
+        for _ in range(many):
+            if at == BROKEN or at + 2 > end or not _is_lane(plan, words[at], words[at + 1], before):
+                return False
+            before = words[at]
+            at += 2
+            for _ in range(plan.places):
+                if at != BROKEN:
+                    at = _after_place(words, at, end, exact, sizes)
+        if at != end:
+            return False
+    return True

@@ -1,0 +1,268 @@
+"""Running sums for each state of an automaton: the kernel under programs whose edges test nothing.
+
+For each lane (an open window; with a span, a time at which trends start) there are places: sums over the events that
+ended in a state so far. An event bound to a label adds, for each transition of the label, the sum at its source to
+that at its target. So the work of an event doesn't grow with the events before it. Events of the same time read the
+sums from before that time: what they add waits in a spare lane until all have read.
+
+The kernel never raises: it returns a status and what it needs to go on is in `progress`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.event_queries.trends.numbers.limbs import BITS, bit_length
+from ostinato.event_queries.trends.numbers.number_table import set_small
+from ostinato.event_queries.trends.separate.running_arrays import COUNT_BITS, FAILED, FAR, FINISHED, HEAD, LANES, LOADED, MORE_COLUMNS, NEXT, OVER, ROW, SEQUENCE, SLACK, SLOT_BITS, SPAN, STOPPED, STRICT, SUMMED, UNBOUNDED, WAITING, WINDOWS, WORDS
+from ostinato.event_queries.trends.separate.running_state import give, load, save
+from ostinato.event_queries.trends.separate.sums import clear, lead, merge
+
+
+@inline_kernel
+def _open(plan, slots, lanes, sums, progress, low, high):  # type: ignore[no-untyped-def]
+    lane = (progress[HEAD] + progress[LANES]) % lanes.capacity
+    for place in range(lane * plan.places, (lane + 1) * plan.places):
+        clear(slots, sums, place)
+    width = slots.whole_on.shape[0] + 1
+    for start in plan.starts:
+        set_small(sums.whole, (lane * plan.places + start) * width, 1)
+    lanes.low[lane] = low
+    lanes.high[lane] = high
+    progress[LANES] += 1
+    if progress[LANES] == 1:
+        progress[COUNT_BITS] = 1
+        progress[SLOT_BITS] = 1
+
+
+@inline_kernel
+def _wants_lanes(plan, lanes, rows, progress, row, end):  # type: ignore[no-untyped-def]
+    if progress[LANES] == 0 or (plan.bound == SPAN and (end > row + 1 or rows.mask[row] & plan.start_labels)):
+        return True
+    newest = (progress[HEAD] + progress[LANES] - 1) % lanes.capacity
+    return plan.bound == WINDOWS and rows.position[end - 1] >= lanes.low[newest] + plan.slide
+
+
+@called_kernel
+def _open_lanes(plan, slots, lanes, rows, sums, progress, row, end):  # type: ignore[no-untyped-def]
+    """Lanes for events `row:end`, which have one time."""
+    newest = (progress[HEAD] + progress[LANES] - 1) % lanes.capacity
+    if plan.bound == UNBOUNDED:
+        if progress[LANES] == 0:
+            _open(plan, slots, lanes, sums, progress, -FAR, FAR)
+    elif plan.bound == SPAN:
+        for each in range(row, end):
+            if rows.mask[each] & plan.start_labels and (
+                progress[LANES] == 0 or lanes.low[newest] < rows.position[each]
+            ):
+                first = rows.position[each]
+                _open(plan, slots, lanes, sums, progress, first, first + plan.length + 1)
+                newest = (progress[HEAD] + progress[LANES] - 1) % lanes.capacity
+    else:
+        window = (rows.position[row] - plan.length) // plan.slide + 1
+        if plan.by_place and window < 0:
+            window = 0
+        if progress[LANES] > 0:
+            window = max(window, lanes.low[newest] // plan.slide + 1)
+        while window * plan.slide <= rows.position[end - 1]:
+            _open(plan, slots, lanes, sums, progress, window * plan.slide, window * plan.slide + plan.length)
+            window += 1
+
+
+@inline_kernel
+def _has_room(plan, slots, lanes, rows, whole, progress, many):  # type: ignore[no-untyped-def]
+    """Whether `many` events bound at once surely fit; bounds on the numbers are kept instead of asking each time."""
+    if not whole.exact:
+        return True
+    edges = len(plan.edge_source)
+    more = bit_length(np.int64(many * edges + 1)) + 1
+    room = BITS * (whole.limbs.shape[1] - SLACK)
+    counts = progress[COUNT_BITS] + more
+    sums = max(progress[SLOT_BITS], progress[COUNT_BITS] + rows.value_bits) + more + 1
+    if max(counts, sums) > room:
+        longest = np.int64(1)
+        size = plan.places * (slots.whole_on.shape[0] + 1)
+        for i in range(progress[LANES]):
+            lane = (progress[HEAD] + i) % lanes.capacity
+            for number in range(lane * size, (lane + 1) * size):
+                longest = max(longest, whole.length[number])
+        # With some slack, or the lengths would be asked for again with every event.
+        counts = BITS * (longest + 1) + more
+        sums = BITS * (longest + 1) + rows.value_bits + more + 1
+        if max(counts, sums) > room:
+            return False
+        counts -= BITS
+        sums -= BITS
+    progress[COUNT_BITS] = counts
+    progress[SLOT_BITS] = sums
+    return True
+
+
+@called_kernel
+def _step(plan, slots, lanes, rows, values, sums, lane, row, end):  # type: ignore[no-untyped-def]
+    """The events `row:end` of one time, for one lane."""
+    base = lane * plan.places
+    spare = (lanes.capacity + WAITING) * plan.places
+    low, high = lanes.low[lane], lanes.high[lane]
+    fits = True
+    if plan.selection == STRICT and not rows.linked[row]:
+        for place in range(plan.places):
+            if plan.passing[place]:
+                clear(slots, sums, base + place)
+    for each in range(row, end):
+        position = rows.position[each]
+        if not low <= position < high:
+            continue
+        for label in range(plan.labels):
+            if not (rows.mask[each] >> label) & 1:
+                continue
+            for edge in range(plan.edge_at[label], plan.edge_at[label + 1]):
+                if plan.bound == SPAN and plan.edge_state[edge] == 0 and position != low:
+                    continue
+                state = plan.edge_target[edge]
+                lanes.touched[state] = True
+                source = base + plan.edge_source[edge]
+                fits &= lead(slots, sums, values, spare + state, source, each, label)
+    _leave(plan, slots, lanes, rows, sums, lane, row, end)
+    for state in range(plan.states):
+        if lanes.touched[state]:
+            lanes.touched[state] = False
+            for at in range(plan.place_at[state], plan.place_at[state + 1]):
+                fits &= merge(slots, sums, base + plan.place_of[at], spare + state)
+            clear(slots, sums, spare + state)
+    return fits
+
+
+@inline_kernel
+def _leave(plan, slots, lanes, rows, sums, lane, row, end):  # type: ignore[no-untyped-def]
+    """Empties the places that runs leave at this time, or that something which must be absent ends."""
+    base = lane * plan.places
+    if plan.selection == STRICT:
+        for place in range(plan.places):
+            if plan.passing[place]:
+                clear(slots, sums, base + place)
+    for each in range(row, end):
+        if not lanes.low[lane] <= rows.position[each] < lanes.high[lane]:
+            continue
+        if plan.selection == NEXT:
+            for label in range(plan.labels):
+                if (rows.mask[each] >> label) & 1:
+                    for edge in range(plan.edge_at[label], plan.edge_at[label + 1]):
+                        if plan.passing[plan.edge_source[edge]]:
+                            clear(slots, sums, base + plan.edge_source[edge])
+        for absence in range(len(plan.reset_at) - 1):
+            if (rows.mask[each] >> (plan.labels + absence)) & 1:
+                for at in range(plan.reset_at[absence], plan.reset_at[absence + 1]):
+                    clear(slots, sums, base + plan.reset_place[at])
+
+
+@called_kernel
+def _close(plan, slots, lanes, sums, out, progress):  # type: ignore[no-untyped-def]
+    """The oldest lane is over: its results are given, or added to those of the span."""
+    lane = progress[HEAD]
+    width = slots.whole_on.shape[0] + 1
+    total = (lanes.capacity + SUMMED) * plan.places
+    clear(slots, sums, total)
+    for place in plan.results:
+        if not merge(slots, sums, total, lane * plan.places + place):
+            return MORE_COLUMNS
+    if plan.bound == SPAN:
+        over = (lanes.capacity + OVER) * plan.places
+        for w in range(width):
+            longer = max(sums.whole.length[over * width + w], sums.whole.length[total * width + w])
+            if sums.whole.exact and longer + 1 > sums.whole.limbs.shape[1]:
+                return MORE_COLUMNS
+        if not merge(slots, sums, over, total):
+            return FAILED
+    else:
+        status = give(slots, sums, out, progress, total, lanes.low[lane])
+        if status != FINISHED:
+            return status
+    progress[HEAD] = (lane + 1) % lanes.capacity
+    progress[LANES] -= 1
+    return FINISHED
+
+
+# --- all sequences ----------------------------------------------------------------------------------------------------
+
+
+@borrowing_kernel
+def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, progress, stopped):  # type: ignore[no-untyped-def]
+    """All sequences from `progress` on; states are read from `before` and written to `after`."""
+    # Arrays as plain locals: each look into a tuple makes the compiler handle all that is in it.
+    starts, time, positions, labels = rows.starts, rows.time, rows.position, rows.label
+    low, high, capacity, places = lanes.low, lanes.high, lanes.capacity, plan.places
+    edge_at, edge_source, edge_state, edge_target = plan.edge_at, plan.edge_source, plan.edge_state, plan.edge_target
+    place_at, place_of, can_at_once, in_span = plan.place_at, plan.place_of, plan.at_once, plan.bound == SPAN
+    sequences = len(starts) - 1
+    while progress[SEQUENCE] < sequences:
+        sequence = progress[SEQUENCE]
+        if progress[LOADED] == 0:
+            if not load(plan, slots, lanes, sums, before, sequence, progress):
+                return MORE_COLUMNS
+            progress[LOADED] = 1
+            progress[ROW] = starts[sequence]
+        row, last = progress[ROW], starts[sequence + 1]
+        while row < last:
+            if stopped[0] != 0:
+                return STOPPED
+            end = row + 1
+            while end < last and time[end] == time[row]:
+                end += 1
+            position = positions[row]
+            while progress[LANES] > 0 and high[progress[HEAD]] <= position:
+                status = _close(plan, slots, lanes, sums, out, progress)
+                if status != FINISHED:
+                    progress[ROW] = row
+                    return status
+            if _wants_lanes(plan, lanes, rows, progress, row, end):
+                _open_lanes(plan, slots, lanes, rows, sums, progress, row, end)
+            if not _has_room(plan, slots, lanes, rows, sums.whole, progress, end - row):
+                progress[ROW] = row
+                return MORE_COLUMNS
+            label = labels[row]
+            at_once = end == row + 1 and label >= 0 and can_at_once[label]
+            fits = True
+            lane = progress[HEAD]
+            for _ in range(progress[LANES]):
+                if at_once:
+                    base = lane * places
+                    for edge in range(edge_at[label], edge_at[label + 1]):
+                        if in_span and edge_state[edge] == 0 and position != low[lane]:
+                            continue
+                        into = base + place_of[place_at[edge_target[edge]]]
+                        source = base + edge_source[edge]
+                        fits &= lead(slots, sums, values, into, source, row, label)
+                else:
+                    fits &= _step(plan, slots, lanes, rows, values, sums, lane, row, end)
+                lane += 1
+                if lane == capacity:
+                    lane = 0
+            if not fits:
+                return FAILED
+            row = end
+        progress[ROW] = row
+        while progress[LANES] > 0 and (rows.final or high[progress[HEAD]] <= rows.until[sequence]):
+            status = _close(plan, slots, lanes, sums, out, progress)
+            if status != FINISHED:
+                return status
+        over = (capacity + OVER) * places
+        if rows.final:
+            if in_span:
+                status = give(slots, sums, out, progress, over, np.int64(-FAR - 1))
+                if status != FINISHED:
+                    return status
+        else:
+            if plan.selection == STRICT and not rows.tail[sequence]:
+                for lane in range(capacity):
+                    for place in range(places):
+                        if plan.passing[place]:
+                            clear(slots, sums, lane * places + place)
+            status = save(plan, slots, lanes, sums, after, progress)
+            if status != FINISHED:
+                return status
+        after.at[sequence + 1] = progress[WORDS]
+        progress[SEQUENCE] += 1
+        progress[LOADED] = 0
+    return FINISHED

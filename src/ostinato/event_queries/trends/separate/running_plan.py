@@ -1,0 +1,132 @@
+"""Program -> the places where its running sums stand, and the arrays that the kernel reads. Or why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
+from ostinato.event_queries.plan.event_program import BoundKind, Program
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.trends.separate.running_arrays import ANY, NEXT, SPAN, STRICT, UNBOUNDED, WINDOWS, Plan
+
+MOST_BITS = 62
+SELECTIONS = {Selection.ANY: ANY, Selection.NEXT: NEXT, Selection.STRICT: STRICT}
+BOUNDS = {BoundKind.NONE: UNBOUNDED, BoundKind.SPAN: SPAN, BoundKind.WINDOWS: WINDOWS}
+MOST_LANES = 100_000
+
+Place = tuple[int, frozenset[int], bool]
+"""A state, what empties the place when it occurs, and whether the place only collects results."""
+
+
+def needs_events(program: Program) -> str | None:
+    """Why running sums don't do for a program: what an event adds depends on more than the states before it."""
+    automaton, extent = program.automaton, program.extent
+    before_start = any(t.absences for t in automaton.transitions if t.source == START)
+    between = any(t.absences for t in automaton.transitions if t.source != START)
+    if program.edges:
+        return "pairs of adjacent events are tested"
+    if not all(map(is_single, automaton.absences)):
+        return "several events together must be absent"
+    if between and program.selection is Selection.NEXT:
+        return "what must be absent decides which event is next"
+    if before_start and extent.kind is BoundKind.SPAN:
+        return "what must be absent before the first event depends on the last one"
+    if program.selection is Selection.STRICT and extent.by_place and extent.kind is BoundKind.WINDOWS:
+        return "windows over places may part events of one time"
+    if len(automaton.labels) + len(automaton.absences) > MOST_BITS:
+        return "more variables than bits in a word"
+    if extent.kind is BoundKind.WINDOWS and extent.length // extent.slide > MOST_LANES:
+        return "too many windows are open at a time"
+    return None
+
+
+def is_single(absence: TrendAutomaton) -> bool:
+    """Whether the first event of every match is a match by itself."""
+    return all(t.target in absence.accepting for t in absence.transitions if t.source == START)
+
+
+def make_plan(program: Program) -> Plan:
+    automaton = program.automaton
+    strict = program.selection is Selection.STRICT
+    ends: dict[int, frozenset[int]] = {}
+    for state, absence in automaton.end_absences:
+        ends[state] = ends.get(state, frozenset()) | {absence}
+    sources = [
+        # Nothing lies between two events that follow one another directly.
+        (t.source, frozenset() if strict and t.source != START else frozenset(t.absences), False)
+        for t in automaton.transitions
+    ]
+    passing_away = program.selection is not Selection.ANY
+    results: list[Place] = [(s, ends.get(s, frozenset()), passing_away) for s in sorted(automaton.accepting)]
+    plain: list[Place] = [(s, frozenset(), False) for s in range(automaton.states)]
+    used = set(sources) | set(results)
+    # Every state has a place, so that its number is that of a place too.
+    places = [*sorted(used, key=_order), *(p for p in plain if not any(u[0] == p[0] for u in used))]
+    number = {place: i for i, place in enumerate(places)}
+    of_state = [[i for i, place in enumerate(places) if place[0] == s] for s in range(automaton.states)]
+    single = not passing_away and all(len(of) == 1 for of in of_state) and not automaton.absences
+    edge_at, edges, at_once = [0], [], []
+    for label in range(len(automaton.labels)):
+        mine = [i for i, t in enumerate(automaton.transitions) if t.label == label]
+        order = in_place_order([(automaton.transitions[i].source, automaton.transitions[i].target) for i in mine])
+        edges += [mine[i] for i in order] if order is not None else mine
+        edge_at.append(len(edges))
+        at_once.append(single and order is not None)
+    resets = [[i for i, place in enumerate(places) if a in place[1]] for a in range(len(automaton.absences))]
+    starting = {t.label for t in automaton.transitions if t.source == START}
+    return Plan(
+        places=len(places),
+        states=automaton.states,
+        edge_at=_ints(edge_at),
+        edge_source=_ints(number[sources[i]] for i in edges),
+        edge_state=_ints(automaton.transitions[i].source for i in edges),
+        edge_target=_ints(automaton.transitions[i].target for i in edges),
+        at_once=np.array(at_once, bool),
+        place_at=_offsets(of_state),
+        place_of=_ints(i for of in of_state for i in of),
+        passing=np.array([passing_away and not place[2] and place[0] != START for place in places], bool),
+        starts=_ints(i for i, place in enumerate(places) if place[0] == START),
+        results=_ints(number[place] for place in results),
+        reset_at=_offsets(resets),
+        reset_place=_ints(i for of in resets for i in of),
+        labels=len(automaton.labels),
+        start_labels=sum(1 << label for label in starting),
+        selection=SELECTIONS[program.selection],
+        bound=BOUNDS[program.extent.kind],
+        by_place=program.extent.by_place,
+        length=program.extent.length,
+        slide=max(program.extent.slide, 1),
+    )
+
+
+def _order(place: Place) -> tuple[int, list[int], bool]:
+    return place[0], sorted(place[1]), place[2]
+
+
+def in_place_order(edges: Sequence[tuple[int, int]]) -> list[int] | None:
+    """An order of edges in which each reads its source before anything is added to it; None: there is none.
+
+    A loop from a state to itself comes first among the edges to the state: it doubles what was there.
+    """
+    states = {state for edge in edges for state in edge}
+    order: list[int] = []
+    while states:
+        ready = [s for s in sorted(states) if not any(a == s and b in states and b != s for a, b in edges)]
+        if not ready:
+            return None
+        for state in ready:
+            into = [i for i, edge in enumerate(edges) if edge[1] == state]
+            order += sorted(into, key=lambda i: edges[i][0] != state)
+            states.remove(state)
+    return order
+
+
+def _ints(numbers: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(list(numbers), np.int64)
+
+
+def _offsets(parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return _ints(np.cumsum([0, *map(len, parts)]).tolist())

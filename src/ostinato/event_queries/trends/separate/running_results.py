@@ -1,0 +1,99 @@
+"""What the kernel of running sums writes -> QueryResults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Extended, Numbers, QueryResults
+from ostinato.event_queries.trends.numbers.limbs import int_of_limbs
+from ostinato.event_queries.trends.separate.running_arrays import LIMBS, RECORDS, Output
+from ostinato.event_queries.trends.separate.slot_values import SlotLayout
+from ostinato.event_queries.trends.separate.totals import as_objects
+
+Ints = NDArray[np.int64]
+MOST_RECORDS = 4096
+FIRST_LIMBS = 1 << 16
+
+
+class RunningResults:
+    """Room for results, and those taken out of it so far."""
+
+    def __init__(self, layout: SlotLayout, exact: bool) -> None:
+        self.layout = layout
+        self.exact = exact
+        self.width = len(layout.whole) + 1
+        self.out = self._room(MOST_RECORDS, FIRST_LIMBS)
+        self._taken: list[Output] = []
+        self._numbers: list[list[Any]] = [[] for _ in range(self.width)]
+
+    def _room(self, records: int, limbs: int) -> Output:
+        layout = self.layout
+        return Output(
+            np.zeros((records, 2 + self.width), np.int64),
+            np.zeros(limbs, np.int64),
+            np.zeros((records, 2 * len(layout.real)), np.int64),
+            np.zeros((records, len(layout.best)), np.int64),
+            np.zeros((records, len(layout.seen)), np.uint8),
+        )
+
+    def take(self, progress: Ints) -> None:
+        """Makes room for further results; more of it when not even one has fitted."""
+        out, records = self.out, int(progress[RECORDS])
+        if not records:
+            self.out = self._room(MOST_RECORDS, 2 * len(out.limbs))
+            return
+        for w in range(self.width):
+            at = out.heads[:records, 2 + w]
+            self._numbers[w] += _ints_at(out.limbs, at) if self.exact else [out.limbs[at], out.limbs[at + 1]]
+        heads, real, best, seen = out.heads[:records], out.real[:records], out.best[:records], out.seen[:records]
+        self._taken.append(Output(heads.copy(), out.limbs[:0], real.copy(), best.copy(), seen.copy()))
+        progress[RECORDS] = progress[LIMBS] = 0
+
+    def all(self) -> QueryResults:
+        taken = [*self._taken, self._room(0, 0)]
+        heads = np.concatenate([part.heads for part in taken])
+        layout, program = self.layout, self.layout.program
+        real = np.concatenate([part.real for part in taken])
+        best = np.concatenate([part.best for part in taken])
+        seen = np.concatenate([part.seen for part in taken]) != 0
+        windows = program.extent.kind is BoundKind.WINDOWS
+
+        def numbers(slot: int) -> Numbers:
+            if slot in layout.whole:
+                return self._whole(1 + layout.whole.index(slot))
+            if slot in layout.real:
+                at = 2 * layout.real.index(slot)
+                return Extended(real[:, at].copy().view(np.float64), real[:, at + 1].copy())
+            return layout.best_values(slot, best[:, layout.best.index(slot)].copy())
+
+        def present(slot: int) -> NDArray[np.bool_]:
+            return seen[:, layout.seen.index(slot)] if slot in layout.seen else np.ones(len(heads), bool)
+
+        return QueryResults(
+            sequence=heads[:, 0].copy(),
+            window=heads[:, 1].copy() if windows else np.full(len(heads), NO_WINDOW),
+            count=self._whole(0),
+            slots=tuple(map(numbers, range(len(program.slots)))),
+            present=tuple(map(present, range(len(program.slots)))),
+        )
+
+    def _whole(self, w: int) -> Numbers:
+        parts = self._numbers[w]
+        if self.exact:
+            return as_objects(parts)
+        none = np.zeros(0, np.int64)
+        mantissa, exponent = np.concatenate([none, *parts[0::2]]), np.concatenate([none, *parts[1::2]])
+        return Extended(mantissa.view(np.float64), exponent)
+
+
+def _ints_at(limbs: Ints, at: Ints) -> list[int]:
+    """The exact numbers that stand at these places, each behind the number of its limbs."""
+    length = limbs[at]
+    if length.max() == 1:
+        short: list[int] = limbs[at + 1].tolist()
+        return short
+    pairs = zip(at.tolist(), length.tolist(), strict=True)
+    return [int(limbs[a + 1]) if n == 1 else int_of_limbs(limbs[a + 1 : a + 1 + n]) for a, n in pairs]

@@ -1,0 +1,167 @@
+"""Sums at places -> words, and back: the results of a window, and the state of a sequence between two calls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
+from ostinato.event_queries.trends.numbers.number_table import is_zero
+from ostinato.event_queries.trends.separate.running_arrays import COUNT_BITS, FAR, FINISHED, HEAD, LANES, LIMBS, MORE_OUTPUT, MORE_STATE, OVER, RECORDS, SEQUENCE, SLACK, WORDS
+from ostinato.event_queries.trends.separate.sums import clear
+
+
+@inline_kernel
+def _number_words(table, row):  # type: ignore[no-untyped-def]
+    return table.length[row] + 1 if table.exact else 2
+
+
+@inline_kernel
+def _write(table, row, words, at):  # type: ignore[no-untyped-def]
+    """The place behind what was written."""
+    if table.exact:
+        words[at] = table.length[row]
+        for limb in range(table.length[row]):
+            words[at + 1 + limb] = table.limbs[row, limb]
+        return at + 1 + table.length[row]
+    words[at] = table.limbs[row, 0]
+    words[at + 1] = table.limbs[row, 1]
+    return at + 2
+
+
+@called_kernel
+def give(slots, sums, out, progress, place, window):  # type: ignore[no-untyped-def]
+    width, reals = slots.whole_on.shape[0] + 1, slots.real_on.shape[0]
+    if is_zero(sums.whole, place * width):
+        return FINISHED
+    record, at = progress[RECORDS], progress[LIMBS]
+    wanted = 0
+    for w in range(width):
+        wanted += _number_words(sums.whole, place * width + w)
+    if record == len(out.heads) or at + wanted > len(out.limbs):
+        return MORE_OUTPUT
+    out.heads[record, 0] = progress[SEQUENCE]
+    out.heads[record, 1] = window
+    for w in range(width):
+        out.heads[record, 2 + w] = at
+        at = _write(sums.whole, place * width + w, out.limbs, at)
+    for f in range(reals):
+        _write(sums.real, place * reals + f, out.real[record], 2 * f)
+    for b in range(slots.best_on.shape[0]):
+        out.best[record, b] = sums.best[place, b]
+    for k in range(sums.seen.shape[1]):
+        out.seen[record, k] = sums.seen[place, k]
+    progress[RECORDS] += 1
+    progress[LIMBS] = at
+    return FINISHED
+
+
+# --- states -----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def _place_words(slots, sums, place):  # type: ignore[no-untyped-def]
+    width = slots.whole_on.shape[0] + 1
+    count = 2 * slots.real_on.shape[0] + sums.best.shape[1] + sums.seen.shape[1]
+    for w in range(width):
+        count += _number_words(sums.whole, place * width + w)
+    return count
+
+
+@inline_kernel
+def _save_place(slots, sums, place, words, at):  # type: ignore[no-untyped-def]
+    width, reals = slots.whole_on.shape[0] + 1, slots.real_on.shape[0]
+    for w in range(width):
+        at = _write(sums.whole, place * width + w, words, at)
+    for f in range(reals):
+        at = _write(sums.real, place * reals + f, words, at)
+    for b in range(sums.best.shape[1]):
+        words[at] = sums.best[place, b]
+        at += 1
+    for k in range(sums.seen.shape[1]):
+        words[at] = sums.seen[place, k]
+        at += 1
+    return at
+
+
+@inline_kernel
+def _load_place(slots, sums, place, words, at):  # type: ignore[no-untyped-def]
+    """-1 if a number is too long for the table."""
+    width, reals = slots.whole_on.shape[0] + 1, slots.real_on.shape[0]
+    for w in range(width):
+        row = place * width + w
+        many = np.int64(2)
+        if sums.whole.exact:
+            many = words[at]
+            at += 1
+            if many + SLACK > sums.whole.limbs.shape[1]:
+                return np.int64(-1)
+            sums.whole.length[row] = many
+        for limb in range(many):
+            sums.whole.limbs[row, limb] = words[at]
+            at += 1
+    for f in range(reals):
+        sums.real.limbs[place * reals + f, 0] = words[at]
+        sums.real.limbs[place * reals + f, 1] = words[at + 1]
+        at += 2
+    for b in range(sums.best.shape[1]):
+        sums.best[place, b] = words[at]
+        at += 1
+    for k in range(sums.seen.shape[1]):
+        sums.seen[place, k] = words[at]
+        at += 1
+    return at
+
+
+@called_kernel
+def save(plan, slots, lanes, sums, states, progress):  # type: ignore[no-untyped-def]
+    """Lanes, then what is over (with a span), then for each lane where it starts and ends and its places."""
+    over = (lanes.capacity + OVER) * plan.places
+    width = slots.whole_on.shape[0] + 1
+    begin = at = progress[WORDS]
+    if progress[LANES] == 0 and is_zero(sums.whole, over * width):
+        return FINISHED
+    wanted = 1 + _place_words(slots, sums, over)
+    for i in range(progress[LANES]):
+        lane = (progress[HEAD] + i) % lanes.capacity
+        wanted += 2
+        for place in range(lane * plan.places, (lane + 1) * plan.places):
+            wanted += _place_words(slots, sums, place)
+    if begin + wanted > len(states.words):
+        return MORE_STATE
+    states.words[at] = progress[LANES]
+    at = _save_place(slots, sums, over, states.words, at + 1)
+    for i in range(progress[LANES]):
+        lane = (progress[HEAD] + i) % lanes.capacity
+        states.words[at] = lanes.low[lane]
+        states.words[at + 1] = lanes.high[lane]
+        at += 2
+        for place in range(lane * plan.places, (lane + 1) * plan.places):
+            at = _save_place(slots, sums, place, states.words, at)
+    progress[WORDS] = at
+    return FINISHED
+
+
+@called_kernel
+def load(plan, slots, lanes, sums, states, sequence, progress):  # type: ignore[no-untyped-def]
+    progress[HEAD] = 0
+    progress[LANES] = 0
+    over = (lanes.capacity + OVER) * plan.places
+    clear(slots, sums, over)
+    at = states.at[sequence]
+    if at == states.at[sequence + 1]:
+        return True
+    many = states.words[at]
+    at = _load_place(slots, sums, over, states.words, at + 1)
+    if at < 0:
+        return False
+    for lane in range(many):
+        lanes.low[lane] = states.words[at]
+        lanes.high[lane] = states.words[at + 1]
+        at += 2
+        for place in range(lane * plan.places, (lane + 1) * plan.places):
+            at = _load_place(slots, sums, place, states.words, at)
+            if at < 0:
+                return False
+    progress[LANES] = many
+    progress[COUNT_BITS] = FAR // 2  # nothing is known about the numbers: look at them
+    return True

@@ -1,0 +1,180 @@
+"""A program over all sequences by running sums: prepares the arrays of the kernel, makes room, takes its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.automaton.trend_automaton import START
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.stored_state import check
+from ostinato.event_queries.trends.numbers.number_table import grown
+from ostinato.event_queries.trends.separate import running_arrays as ra
+from ostinato.event_queries.trends.separate.running_checks import are_sound
+from ostinato.event_queries.trends.separate.running_kernel import advance_sums
+from ostinato.event_queries.trends.separate.running_plan import make_plan
+from ostinato.event_queries.trends.separate.running_results import RunningResults
+from ostinato.event_queries.trends.separate.slot_values import SlotLayout, value_bits
+from ostinato.event_queries.trends.separate.sums import Values
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+COLUMNS = 8
+
+
+class RunningSums:
+    """One program that `running_plan.needs_events` has nothing against."""
+
+    def __init__(self, program: Program, exact: bool) -> None:
+        self.program = program
+        self.exact = exact
+        self.plan = make_plan(program)
+
+    def advance(
+        self, events: Events, sections: Sequence[bytes], until: Sequence[int | None], is_real: Sequence[bool]
+    ) -> tuple[QueryResults, Sequence[bytes]]:
+        layout = SlotLayout.of(self.program, is_real)
+        mask = self._mask(events)
+        chosen = np.flatnonzero(mask)
+        values = self._values(layout, events, chosen)
+        rows = self._rows(events, mask[chosen], chosen, until, value_bits(values))
+        before = self._words(layout, sections)
+        after = ra.Words(np.zeros(len(before.at), np.int64), np.zeros(max(len(before.words), 1024), np.int64))
+        capacity = self._capacity(rows, before)
+        lanes = ra.Lanes(
+            capacity, np.zeros(capacity, np.int64), np.zeros(capacity, np.int64), np.zeros(self.plan.states, bool)
+        )
+        slots, sums = layout.arrays(), layout.room((capacity + ra.SPARE) * self.plan.places, self.exact, COLUMNS)
+        results = RunningResults(layout, self.exact)
+        progress = np.zeros(ra.PROGRESS, np.int64)
+        while True:
+            status = advance_sums(
+                self.plan, slots, lanes, rows, values, sums, results.out, before, after, progress, stop_flag()
+            )
+            check_stopped()
+            match status:
+                case ra.FINISHED:
+                    break
+                case ra.MORE_COLUMNS:
+                    sums = sums._replace(whole=grown(sums.whole))
+                case ra.MORE_OUTPUT:
+                    results.take(progress)
+                case ra.MORE_STATE:
+                    after = ra.Words(after.at, np.concatenate([after.words, np.zeros_like(after.words)]))
+                case _:
+                    raise AssertionError("a number did not fit where it had to")
+        results.take(progress)
+        bounds = zip(after.at.tolist(), after.at[1:].tolist(), strict=False)
+        return results.all(), [after.words[first:end].tobytes() for first, end in bounds]
+
+    def _words(self, layout: SlotLayout, sections: Sequence[bytes]) -> ra.Words:
+        """What was kept of each sequence; raises STATE_FORMAT where that can't be."""
+        what = "a running sum in the state of an event query"
+        check(all(len(section) % 8 == 0 for section in sections), what, "its length is wrong")
+        sizes = [0, *(len(section) // 8 for section in sections)]
+        words = ra.Words(np.cumsum(sizes), np.frombuffer(b"".join(sections), np.int64))
+        of_place = (len(layout.whole) + 1, len(layout.real), len(layout.best), len(layout.seen))
+        if len(words.words):
+            sound = are_sound(self.plan, words, self.exact, np.array(of_place, np.int64))
+            check(sound, what, "its windows or numbers are out of range")
+        return words
+
+    def _mask(self, events: Events) -> Ints:
+        """Bits of the labels that each row qualifies for, and above them of the absences."""
+        program = self.program
+        mask = np.zeros(len(events.time), np.int64)
+        for label, condition in enumerate(program.qualifies):
+            mask |= events.conditions[condition].astype(np.int64) << label
+        for number, absence in enumerate(program.automaton.absences):
+            for label in {t.label for t in absence.transitions if t.source == START}:
+                condition = program.absent_qualifies[number][label]
+                mask |= events.conditions[condition].astype(np.int64) << (len(program.qualifies) + number)
+        return mask
+
+    def _values(self, layout: SlotLayout, events: Events, chosen: Ints) -> Values:
+        everywhere = np.ones(len(chosen), bool)
+        columns, valid = [], []
+        for slot in self.program.slots:
+            known = None if slot.value == NO_VALUE else events.valid[slot.value]
+            columns.append(None if slot.value == NO_VALUE else events.values[slot.value][chosen])
+            valid.append(everywhere if known is None else known[chosen])
+        return layout.values(columns, valid)
+
+    def _rows(self, events: Events, mask: Ints, chosen: Ints, until: Sequence[int | None], bits: int) -> ra.Rows:
+        nothing = np.zeros(0, bool)
+        linked, tail = links(events, chosen) if self.program.selection is Selection.STRICT else (nothing, nothing)
+        final = not len(until) or until[0] is None
+        return ra.Rows(
+            starts=np.searchsorted(chosen, events.starts),
+            time=events.time[chosen],
+            position=(events.place if self.program.extent.by_place else events.time)[chosen],
+            mask=mask,
+            label=_only_label(mask, self.plan.labels),
+            linked=linked,
+            tail=tail,
+            until=np.zeros(len(until), np.int64) if final else np.array(until, np.int64),
+            final=final,
+            value_bits=bits,
+        )
+
+    def _capacity(self, rows: ra.Rows, before: ra.Words) -> int:
+        """The most lanes that may be open at a time in a sequence."""
+        plan = self.plan
+        if self.program.extent.kind is BoundKind.NONE:
+            return 1
+        if self.program.extent.kind is BoundKind.WINDOWS:
+            return (plan.length + _spread(rows)) // plan.slide + 2
+        # With a span, one for each place where trends start: those within reach of one another, and those kept.
+        begins = (rows.mask & plan.start_labels) != 0
+        most = 0
+        for first, end in zip(rows.starts.tolist(), rows.starts[1:].tolist(), strict=False):
+            if end - first > most:
+                position = rows.position[first:end][begins[first:end]]
+                reach = np.searchsorted(position, position + (plan.length + _spread(rows)), "right")
+                most = max(most, int((reach - np.arange(len(position))).max(initial=0)))
+        kept = before.words[before.at[:-1][np.diff(before.at) > 0]]
+        return most + int(kept.max(initial=0)) + 1
+
+
+def _spread(rows: ra.Rows) -> int:
+    """How far apart events of one time are; they have several positions where events are counted."""
+    if not len(rows.time):
+        return 0
+    change = np.diff(rows.time) != 0
+    change[rows.starts[(rows.starts > 0) & (rows.starts < len(rows.time))] - 1] = True
+    first = np.concatenate([[0], np.flatnonzero(change) + 1])
+    last = np.concatenate([first[1:], [len(rows.time)]]) - 1
+    return int((rows.position[last] - rows.position[first]).max())
+
+
+def _only_label(mask: Ints, labels: int) -> Ints:
+    """The label of rows that have one bit, and that a label's; -1 for others."""
+    found = np.full(len(mask), -1, np.int64)
+    for label in range(labels):
+        found[mask == 1 << label] = label
+    return found
+
+
+def links(events: Events, chosen: Ints) -> tuple[Bools, Bools]:
+    """STRICT: which of the chosen rows follow directly the row chosen before; and whether a sequence's next row may."""
+    count = len(events.time)
+    begins = np.ones(count + 1, bool)  # another time, or another sequence
+    begins[1:count] = np.diff(events.time) != 0
+    begins[events.starts] = True
+    single = begins[:-1] & begins[1:]
+    read = np.zeros(count, bool)
+    read[chosen] = True
+    linked = single.copy()
+    linked[1:] &= single[:-1] & read[:-1]
+    some = np.diff(events.starts) > 0
+    # What a sequence begins with in this call may follow what its state has kept.
+    first = events.starts[:-1][some]
+    linked[first] = single[first]
+    tail = np.ones(len(events.starts) - 1, bool)
+    last = events.starts[1:][some] - 1
+    tail[some] = single[last] & read[last]
+    return linked[chosen], tail

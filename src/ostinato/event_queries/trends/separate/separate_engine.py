@@ -1,0 +1,106 @@
+"""Programs over events, each by itself: the engine without sharing (GRETA's results at a lower cost per event).
+
+Which way a program goes: running sums for each state of its automaton, where an event needs nothing of an earlier one
+but the state that it led to (`running_sums.py`); otherwise its events, kept until their window is over (`buffered.py`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, EngineStep, Events, Program, TrendEngine
+from ostinato.stored_state import check, reading
+from ostinato.event_queries.trends.separate.buffered import Buffered
+from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
+from ostinato.event_queries.trends.separate.running_plan import needs_events
+from ostinato.event_queries.trends.separate.running_sums import RunningSums
+
+MAGIC = b"OSTt"
+VERSION = 1
+PROGRAMS = "programs by themselves"
+"""In the statistics: the programs that ran here."""
+
+
+class SeparateEngine(TrendEngine):
+    """`exact`: counts and sums of integers are Python ints; otherwise doubles with an exponent of their own."""
+
+    def __init__(self, programs: Sequence[Program], exact: bool = True) -> None:
+        self.programs = tuple(programs)
+        self.exact = exact
+        self._ways = tuple(_way(program, exact) for program in self.programs)
+
+    def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
+        sequences = len(states)
+        bounds: list[int | None] = [None] * sequences if until is None else [int(u) for u in until]
+        sections = [unpack_sections(state, len(self.programs)) for state in states]
+        results, parts = [], []
+        for i, way in enumerate(self._ways):
+            is_real = real_slots(way.program, events)
+            result, kept = way.advance(events, [section[i] for section in sections], bounds, is_real)
+            results.append(result)
+            parts.append(kept)
+        packed = tuple(pack_sections([part[s] for part in parts]) for s in range(sequences))
+        return EngineStep(tuple(results), packed, {"rows": len(events.time), PROGRAMS: len(self.programs)})
+
+
+def _way(program: Program, exact: bool) -> RunningSums | Buffered:
+    return RunningSums(program, exact) if needs_events(program) is None else Buffered(program, exact)
+
+
+def real_slots(program: Program, events: Events) -> list[bool]:
+    """For each slot whether its values are doubles."""
+    return [s.value != NO_VALUE and events.values[s.value].dtype == np.float64 for s in program.slots]
+
+
+def way_of(program: Program) -> str:
+    """How the engine goes about a program, for people."""
+    why = needs_events(program)
+    if why is None and program.extent.kind is BoundKind.SPAN:
+        return "running sums for each state of the automaton and each start that is still inside the length"
+    if why is None:
+        return "running sums for each state of the automaton: an event costs the same however many came before"
+    visits = needs_visits(program)
+    if visits is not None:
+        return f"each event visits the earlier ones of its window ({visits})"
+    if any(test.op is None for test in program.edges):
+        return f"each event visits those earlier ones of its window that a test of pairs asks for ({why})"
+    return f"sums by the rank of a value: an event costs the logarithm of its window's size ({why})"
+
+
+# --- a sequence's state -----------------------------------------------------------------------------------------------
+
+
+def pack_sections(sections: Sequence[bytes]) -> bytes:
+    """One section for each program; nothing at all where nothing is kept."""
+    if not any(sections):
+        return b""
+    sizes = struct.pack(f"<{len(sections)}Q", *map(len, sections))
+    return MAGIC + struct.pack("<HH", VERSION, len(sections)) + sizes + b"".join(sections)
+
+
+def unpack_sections(state: bytes, programs: int) -> list[bytes]:
+    if not state:
+        return [b""] * programs
+    whole = len(state) >= 8 and state[:4] == MAGIC
+    version, count = struct.unpack_from("<HH", state, 4) if whole else (0, 0)
+    if version != VERSION or count != programs:
+        raise MatchError(
+            "STATE_FORMAT",
+            f"the state was kept by another version of the engine or for other queries ({count}, not {programs})",
+            hint="start the query with an empty checkpoint",
+        )
+    what = "the sums in the state of these event queries"
+    with reading(what):
+        sizes = struct.unpack_from(f"<{count}Q", state, 8)
+    at = 8 + 8 * count
+    check(at + sum(sizes) == len(state), what, "they have another length than they say")
+    sections = []
+    for size in sizes:
+        sections.append(state[at : at + size])
+        at += size
+    return sections

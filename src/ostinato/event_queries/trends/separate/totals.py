@@ -1,0 +1,149 @@
+"""What a query has counted, as Python's numbers: sums of trends, written to bytes and turned into results."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.plan.event_program import Extended, Numbers, Program, QueryResults, SlotKind
+from ostinato.stored_state import check
+
+REAL_BITS = 1074
+"""Every finite double is a multiple of 2**-1074: sums of doubles are kept as such multiples, so their order is of no
+consequence."""
+
+_STATE = "a sum in the state of an event query"
+# What values a slot has seen.
+NOTHING, SOME, INFINITE, MINUS_INFINITE, NOT_A_NUMBER = 0, 1, 2, 4, 8
+
+
+@dataclass(slots=True)
+class Totals:
+    """`numbers[0]` is the count; after it one number for each slot, 0 for MIN and MAX. `best` are theirs."""
+
+    numbers: list[int]
+    flags: list[int]
+    best: list[float]
+
+    @classmethod
+    def nothing(cls, slots: int) -> Totals:
+        return cls([0] * (slots + 1), [NOTHING] * slots, [0] * slots)
+
+    def add(self, other: Totals, kinds: Sequence[SlotKind]) -> None:
+        for i, number in enumerate(other.numbers):
+            self.numbers[i] += number
+        for i, flag in enumerate(other.flags):
+            if flag and kinds[i] in (SlotKind.MIN, SlotKind.MAX):
+                self.best[i] = better(kinds[i], self.best[i], other.best[i]) if self.flags[i] else other.best[i]
+            self.flags[i] |= flag
+
+
+def better(kind: SlotKind, one: float, other: float) -> float:
+    """NaN is the greatest."""
+    smaller = not math.isnan(one) and (math.isnan(other) or one < other)
+    return one if smaller == (kind is SlotKind.MIN) else other
+
+
+def as_multiple(value: float) -> tuple[int, int]:
+    """A double as a multiple of 2**-1074, and what kind of value it is."""
+    if math.isnan(value):
+        return 0, SOME | NOT_A_NUMBER
+    if math.isinf(value):
+        return 0, SOME | (INFINITE if value > 0 else MINUS_INFINITE)
+    mantissa, exponent = math.frexp(value)
+    shift = exponent - 53 + REAL_BITS
+    whole = int(math.ldexp(mantissa, 53))
+    return (whole << shift if shift >= 0 else whole >> -shift), SOME
+
+
+def extended(numbers: Sequence[int], below: int = 0) -> Extended:
+    """Integers times 2**-below as doubles with an exponent."""
+    mantissa, exponent = np.zeros(len(numbers)), np.zeros(len(numbers), np.int64)
+    for i, number in enumerate(numbers):
+        drop = max(abs(number).bit_length() - 64, 0)
+        # The last bit stands for all that is dropped, so that rounding is right.
+        kept = (abs(number) >> drop) | (1 if abs(number) & ((1 << drop) - 1) else 0)
+        mantissa[i] = float(kept) if number >= 0 else -float(kept)
+        exponent[i] = drop - below if number else 0
+    return Extended(mantissa, exponent)
+
+
+def real_sums(multiples: Sequence[int], flags: Sequence[int]) -> Extended:
+    sums = extended(multiples, REAL_BITS)
+    for i, flag in enumerate(flags):
+        if flag & NOT_A_NUMBER or (flag & INFINITE and flag & MINUS_INFINITE):
+            sums.mantissa[i], sums.exponent[i] = math.nan, 0
+        elif flag & (INFINITE | MINUS_INFINITE):
+            sums.mantissa[i], sums.exponent[i] = math.inf if flag & INFINITE else -math.inf, 0
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The totals of one sequence (and window)."""
+
+    sequence: int
+    window: int
+    totals: Totals
+
+
+def as_results(program: Program, rows: Sequence[Counted], exact: bool, is_real: Sequence[bool]) -> QueryResults:
+    """`is_real`: for each slot whether its values are doubles."""
+
+    def numbers(i: int) -> Numbers:
+        kind = program.slots[i - 1].kind if i else SlotKind.COUNT
+        if kind in (SlotKind.MIN, SlotKind.MAX):
+            best = [row.totals.best[i - 1] for row in rows]
+            return np.array(best, np.float64) if is_real[i - 1] else np.array(best, np.int64)
+        whole = [row.totals.numbers[i] for row in rows]
+        if kind is SlotKind.SUM and is_real[i - 1]:
+            return real_sums(whole, [row.totals.flags[i - 1] for row in rows])
+        return as_objects(whole) if exact else extended(whole)
+
+    return QueryResults(
+        sequence=np.array([row.sequence for row in rows], np.int64),
+        window=np.array([row.window for row in rows], np.int64),
+        count=numbers(0),
+        slots=tuple(numbers(i + 1) for i in range(len(program.slots))),
+        present=tuple(np.array([row.totals.flags[i] != 0 for row in rows], bool) for i in range(len(program.slots))),
+    )
+
+
+def as_objects(whole: Sequence[int]) -> NDArray[np.object_]:
+    array = np.empty(len(whole), object)
+    array[:] = whole
+    return array
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+def pack_totals(totals: Totals, is_real: Sequence[bool]) -> bytes:
+    parts = []
+    for number in totals.numbers:
+        size = number.bit_length() // 8 + 1
+        parts += [struct.pack("<I", size), number.to_bytes(size, "little", signed=True)]
+    for flag, best, real in zip(totals.flags, totals.best, is_real, strict=True):
+        parts.append(struct.pack("<Bd" if real else "<Bq", flag, best))
+    return b"".join(parts)
+
+
+def unpack_totals(data: bytes, is_real: Sequence[bool]) -> tuple[Totals, int]:
+    """And how many bytes were read."""
+    totals, at = Totals.nothing(len(is_real)), 0
+    for i in range(len(totals.numbers)):
+        (size,) = struct.unpack_from("<I", data, at)
+        check(size <= len(data) - at - 4, _STATE, "a number is longer than what there is")
+        totals.numbers[i] = int.from_bytes(data[at + 4 : at + 4 + size], "little", signed=True)
+        at += 4 + size
+    for i, real in enumerate(is_real):
+        form = "<Bd" if real else "<Bq"
+        totals.flags[i], totals.best[i] = struct.unpack_from(form, data, at)
+        at += struct.calcsize(form)
+        check(totals.flags[i] <= SOME | INFINITE | MINUS_INFINITE | NOT_A_NUMBER, _STATE, "a flag is out of range")
+    return totals, at

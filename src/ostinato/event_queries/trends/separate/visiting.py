@@ -1,0 +1,295 @@
+"""A program over the events of one window, by visiting predecessors: every rule of event queries, in Python's numbers.
+
+Slow and general: what no faster way of this folder covers is counted here. An event visits every earlier event that a
+run may come from, so the cost grows with the square of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.automaton.trend_automaton import START, Transition
+from ostinato.kernels.stopping import check_stopped
+from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.trends.separate.edge_tests import compare_values
+from ostinato.event_queries.trends.separate.kept_events import Bools, Ints, Kept, Reads
+from ostinato.event_queries.trends.separate.totals import SOME, Totals, as_multiple, better
+
+NOWHERE = -1
+
+
+@dataclass(slots=True)
+class Node:
+    """All runs that end with an event in a state."""
+
+    event: int
+    label: int
+    state: int
+    totals: Totals
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """What must not occur: for each time group the latest start (an event) of a match of it.
+
+    `before` looks at matches that end before the group, `until` also at those that end in it.
+    """
+
+    before: list[int]
+    until: list[int]
+
+
+class Visit:
+    """The events of one window, or of a whole sequence, and what was worked out about them."""
+
+    def __init__(self, program: Program, reads: Reads, kept: Kept, pair_tests: Sequence[PairTest]) -> None:
+        self.program = program
+        self.reads = reads
+        self.kept = kept
+        self.pair_tests = pair_tests
+        self.position: Ints = kept.place if program.extent.by_place else kept.time
+        changes = np.flatnonzero(np.diff(kept.time)) + 1
+        self.bounds = [0, *changes.tolist(), len(kept.time)] if len(kept.time) else [0]
+        self.group = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        self.kinds = [slot.kind for slot in program.slots]
+        self.by_label: dict[int, list[Transition]] = {}
+        for transition in program.automaton.transitions:
+            self.by_label.setdefault(transition.label, []).append(transition)
+        self.labels = [self.qualifying(c).tolist() for c in program.qualifies]
+        self.tests = _by_pair(program.edges)
+        self.absences = [self._absence(i) for i in range(len(program.automaton.absences))]
+        self.end_absences: dict[int, list[int]] = {}
+        for state, absence in program.automaton.end_absences:
+            self.end_absences.setdefault(state, []).append(absence)
+
+    def qualifying(self, condition: int) -> Bools:
+        return self.kept.conditions[self.reads.conditions.index(condition)]
+
+    def column(self, value: int) -> tuple[NDArray[np.generic], Bools]:
+        at = self.reads.values.index(value)
+        return self.kept.values[at], self.kept.valid[at]
+
+    # --- runs ---------------------------------------------------------------------------------------------------------
+
+    def totals(self) -> Totals:
+        """Of all trends among the events; nothing where a span bounds them (`totals_from`)."""
+        starts = [
+            (event, transition)
+            for transition in self.program.automaton.transitions
+            if transition.source == START
+            for event in np.flatnonzero(self.labels[transition.label]).tolist()
+            if all(self.absences[a].before[self.group[event]] == NOWHERE for a in transition.absences)
+        ]
+        return self._run(starts, span=None)
+
+    def totals_from(self, event: int) -> Totals:
+        """Of the trends that start with the event, within the span of the program."""
+        result = Totals.nothing(len(self.kinds))
+        for transition in self.program.automaton.transitions:
+            if transition.source == START and self.labels[transition.label][event]:
+                result.add(self._run([(event, transition)], span=self.program.extent.length), self.kinds)
+        return result
+
+    def _run(self, starts: Sequence[tuple[int, Transition]], span: int | None) -> Totals:
+        result = Totals.nothing(len(self.kinds))
+        if not starts:
+            return result
+        begun: dict[int, list[tuple[int, Transition]]] = {}
+        for event, transition in starts:
+            begun.setdefault(int(self.group[event]), []).append((event, transition))
+        end = len(self.position)
+        if span is not None:
+            end = int(np.searchsorted(self.position, int(self.position[starts[0][0]]) + span, "right"))
+        open_nodes: list[Node] = []
+        selection = self.program.selection
+        for group in range(min(begun), len(self.bounds) - 1):
+            check_stopped()
+            events = range(self.bounds[group], min(self.bounds[group + 1], end))
+            if not events:
+                break
+            single = self.bounds[group + 1] - self.bounds[group] == 1
+            new, extended = self._extensions(open_nodes if selection is not Selection.STRICT or single else (), events)
+            for event, transition in begun.get(group, ()):
+                self._lead(new, event, transition.label, transition.target, None)
+            nodes = [self._with_own_values(node) for node in new.values()]
+            for node in nodes:
+                if node.state in self.program.automaton.accepting and self._ends_well(node, starts, span):
+                    result.add(node.totals, self.kinds)
+            if selection is Selection.STRICT:
+                open_nodes = nodes if single else []
+            elif selection is Selection.NEXT:
+                open_nodes = [node for i, node in enumerate(open_nodes) if i not in extended] + nodes
+            else:
+                open_nodes += nodes
+        return result
+
+    def _extensions(
+        self, open_nodes: Sequence[Node], events: range
+    ) -> tuple[dict[tuple[int, int, int], Node], set[int]]:
+        """What the events of one time make of the runs so far, and which runs they have extended."""
+        new: dict[tuple[int, int, int], Node] = {}
+        extended: set[int] = set()
+        for event in events:
+            for label, transitions in self.by_label.items():
+                if not self.labels[label][event]:
+                    continue
+                leads = {transition.source: transition for transition in transitions if transition.source != START}
+                asked = [i for i, node in enumerate(open_nodes) if node.state in leads]
+                for i in self._passing(open_nodes, asked, event, label):
+                    node = open_nodes[i]
+                    transition = leads[node.state]
+                    if self._lies_between(transition.absences, node.event, event):
+                        continue
+                    extended.add(i)
+                    self._lead(new, event, label, transition.target, node.totals)
+        return new, extended
+
+    def _lead(
+        self, new: dict[tuple[int, int, int], Node], event: int, label: int, target: int, source: Totals | None
+    ) -> None:
+        """Adds the runs of a source, or the one that starts here, to those that end with the event in the target."""
+        node = new.setdefault((event, label, target), Node(event, label, target, Totals.nothing(len(self.kinds))))
+        if source is None:
+            node.totals.numbers[0] += 1
+        else:
+            node.totals.add(source, self.kinds)
+
+    def _with_own_values(self, node: Node) -> Node:
+        totals = node.totals
+        for i, slot in enumerate(self.program.slots):
+            if node.label not in slot.labels:
+                continue
+            value, flag = self._value(slot, node.event)
+            if not flag:
+                continue
+            if slot.kind in (SlotKind.MIN, SlotKind.MAX):
+                totals.best[i] = better(slot.kind, totals.best[i], value) if totals.flags[i] else value
+            else:
+                totals.numbers[i + 1] += int(value) * totals.numbers[0]
+            totals.flags[i] |= flag
+        return node
+
+    def _value(self, slot: Slot, event: int) -> tuple[float, int]:
+        """What the event adds for each run, and what kind of value it is; 0: none."""
+        if slot.value == NO_VALUE:
+            return 1, SOME
+        values, valid = self.column(slot.value)
+        if not valid[event]:
+            return 0, 0
+        if slot.kind is SlotKind.COUNT:
+            return 1, SOME
+        value = values[event].item()
+        if slot.kind is SlotKind.SUM and isinstance(value, float):
+            return as_multiple(value)
+        return value, SOME
+
+    def _passing(self, nodes: Sequence[Node], asked: list[int], event: int, label: int) -> Iterator[int]:
+        """Those of the nodes asked from which an edge leads to the event."""
+        failed: set[int] = set()
+        for before in {nodes[i].label for i in asked}:
+            for test in self.tests.get((before, label), ()):
+                mine = [i for i in asked if nodes[i].label == before]
+                holds = self.holds(test, np.array([nodes[i].event for i in mine], np.int64), event)
+                failed.update(i for i, passed in zip(mine, holds.tolist(), strict=True) if not passed)
+        return (i for i in asked if i not in failed)
+
+    def holds(self, test: EdgeTest, earlier: Ints, later: int) -> Bools:
+        if test.pair_test is not None:
+            names = self.kept.name
+            return self.pair_tests[test.pair_test](names[earlier], np.full(len(earlier), names[later]))
+        assert test.op is not None
+        values, valid = self.column(test.before_value)
+        own, own_valid = self.column(test.after_value)
+        if not own_valid[later]:
+            return np.zeros(len(earlier), bool)
+        return compare_values(test.op, own[later], values[earlier]) & valid[earlier]
+
+    # --- absences -----------------------------------------------------------------------------------------------------
+
+    def _lies_between(self, absences: Sequence[int], earlier: int, later: int) -> bool:
+        for absence in absences:
+            start = self.absences[absence].before[self.group[later]]
+            if start != NOWHERE and self.kept.time[start] > self.kept.time[earlier]:
+                return True
+        return False
+
+    def _ends_well(self, node: Node, starts: Sequence[tuple[int, Transition]], span: int | None) -> bool:
+        """Whether nothing that must not follow follows; with a span also whether nothing came before."""
+        first, transition = starts[0]
+        if span is not None:
+            for absence in transition.absences:
+                start = self.absences[absence].before[self.group[first]]
+                if start != NOWHERE and self.position[start] >= self.position[node.event] - span:
+                    return False
+        for absence in self.end_absences.get(node.state, ()):
+            end = self._earliest_end(absence, node.event)
+            if end != NOWHERE and (span is None or self.position[end] <= self.position[first] + span):
+                return False
+        return True
+
+    def _earliest_end(self, absence: int, after: int) -> int:
+        """The first event with which a match of the absence ends whose events are all later than `after`."""
+        latest = self.absences[absence].until
+        for group in range(int(self.group[after]) + 1, len(latest)):
+            if latest[group] != NOWHERE and self.group[latest[group]] > self.group[after]:
+                by_place = self.program.extent.by_place
+                return self._end_in(absence, group, after) if by_place else self.bounds[group]
+        return NOWHERE
+
+    def _end_in(self, absence: int, group: int, after: int) -> int:
+        """Among events of one time the first that ends such a match; they differ where places are counted."""
+        for end in range(self.bounds[group], self.bounds[group + 1]):
+            part = self._absence(absence, only=end)
+            if part.until[group] != NOWHERE and self.group[part.until[group]] > self.group[after]:
+                return end
+        return NOWHERE
+
+    def _absence(self, number: int, only: int = NOWHERE) -> Absence:
+        """Latest starts; with `only` that event stands alone in its time group."""
+        automaton = self.program.automaton.absences[number]
+        tests = _by_pair(self.program.absent_edges[number]) if self.program.absent_edges else {}
+        labels = [self.qualifying(c) for c in self.program.absent_qualifies[number]]
+        best = NOWHERE
+        before, until = [], []
+        seen: list[tuple[int, int, int, int]] = []  # event, label, state, latest start
+        latest: dict[int, int] = {}
+        for group in range(len(self.bounds) - 1):
+            check_stopped()
+            before.append(best)
+            found: dict[tuple[int, int, int], int] = {}
+            for event in range(self.bounds[group], self.bounds[group + 1]):
+                if only not in (NOWHERE, event) and group == self.group[only]:
+                    continue
+                for transition in automaton.transitions:
+                    if not labels[transition.label][event]:
+                        continue
+                    start = event if transition.source == START else latest.get(transition.source, NOWHERE)
+                    sources = [s for s in seen if s[2] == transition.source and s[3] > start] if tests else ()
+                    for source in sources:
+                        asked = tests.get((source[1], transition.label), ())
+                        if all(self.holds(t, np.array([source[0]]), event)[0] for t in asked):
+                            start = max(start, source[3])
+                    if start != NOWHERE:
+                        key = (event, transition.label, transition.target)
+                        found[key] = max(found.get(key, NOWHERE), start)
+            for (event, label, state), start in found.items():
+                if tests:
+                    seen.append((event, label, state, start))
+                else:  # nothing but the state matters
+                    latest[state] = max(latest.get(state, NOWHERE), start)
+                if state in automaton.accepting:
+                    best = max(best, start)
+            until.append(best)
+        return Absence(before, until)
+
+
+def _by_pair(tests: Sequence[EdgeTest]) -> dict[tuple[int, int], list[EdgeTest]]:
+    grouped: dict[tuple[int, int], list[EdgeTest]] = {}
+    for test in tests:
+        grouped.setdefault((test.before, test.after), []).append(test)
+    return grouped

@@ -1,0 +1,110 @@
+"""Programs of one workload -> sets of queries that can share the work for a Kleene sub-pattern (HAMLET, 2021).
+
+A type of the paper is a condition here: `Travel+ t` with `t.speed < 10` is another sub-pattern than `Travel+ t` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program, Slot, SlotKind
+from ostinato.event_queries.language.event_query import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class KleeneLoop:
+    """`E+` that several queries have (Definition 4): the number of E's condition, and the programs by number."""
+
+    condition: int
+    programs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharableSet:
+    """Programs each of which shares a loop with another one of the set (Definition 5), in order of their numbers."""
+
+    programs: tuple[int, ...]
+    loops: tuple[KleeneLoop, ...]
+    pane: int | None
+    """The length of a pane in microseconds or events; None where nothing cuts windows."""
+
+
+def loop_conditions(program: Program) -> frozenset[int]:
+    """The conditions of the labels that may follow themselves at once: `E+` anywhere in the pattern."""
+    steps = program.automaton.transitions
+    return frozenset(program.qualifies[step.label] for step in steps if step.source == step.target)
+
+
+def sharable_loops(programs: Sequence[Program], among: Iterable[int] | None = None) -> tuple[KleeneLoop, ...]:
+    """Definition 4: the Kleene sub-patterns that more than one of the programs has."""
+    found: dict[int, list[int]] = {}
+    for number in range(len(programs)) if among is None else among:
+        for condition in loop_conditions(programs[number]):
+            found.setdefault(condition, []).append(number)
+    return tuple(KleeneLoop(condition, tuple(have)) for condition, have in sorted(found.items()) if len(have) > 1)
+
+
+def sharable_sets(
+    programs: Sequence[Program], keys: Sequence[Hashable], *, extremes_apart: bool = True
+) -> tuple[SharableSet, ...]:
+    """Definition 5: sets of at least two programs. `keys[i]` says over which sequences program i runs.
+
+    Two programs are sharable if they have a loop in common, run over the same sequences, reach as far in the same
+    measure, and compute aggregates that can be shared. A set is what such pairs connect. `extremes_apart` is the
+    paper's rule that MIN and MAX are shared with the same MIN and MAX only; an engine may not need it.
+    """
+    alike: dict[Hashable, list[int]] = {}
+    for number, program in enumerate(programs):
+        if program.selection is Selection.ANY:
+            apart = _extremes(program) if extremes_apart else None
+            alike.setdefault((keys[number], _measure(program.extent), apart), []).append(number)
+    found = []
+    for numbers in alike.values():
+        loops = sharable_loops(programs, numbers)
+        for members in _connected(loops):
+            own = tuple(loop for loop in loops if set(loop.programs) <= members)
+            extents = [programs[number].extent for number in sorted(members)]
+            found.append(SharableSet(tuple(sorted(members)), own, pane_of(extents)))
+    return tuple(sorted(found, key=lambda one: one.programs))
+
+
+def pane_of(extents: Iterable[Extent]) -> int | None:
+    """The length of a pane: the greatest common divisor of all windows' lengths and slides.
+
+    >>> minute = 60_000_000
+    >>> cut = [Extent(BoundKind.WINDOWS, False, length * minute, 5 * minute) for length in (10, 15)]
+    >>> pane_of(cut) == 5 * minute
+    True
+    """
+    windows = [extent for extent in extents if extent.kind is BoundKind.WINDOWS]
+    return math.gcd(*(part for extent in windows for part in (extent.length, extent.slide))) if windows else None
+
+
+def _measure(extent: Extent) -> tuple[BoundKind, bool]:
+    """Windows start at multiples of their slide, so those of one measure always overlap somewhere."""
+    return extent.kind, extent.by_place
+
+
+def _extremes(program: Program) -> frozenset[tuple[SlotKind, frozenset[int], int]]:
+    """What must be the same for two programs to share.
+
+    COUNT(*) is a part of every program here, so unlike in the paper it can be shared with COUNT(E), SUM and AVG.
+    """
+
+    def over(slot: Slot) -> frozenset[int]:
+        return frozenset(program.qualifies[label] for label in slot.labels)
+
+    extremes = (SlotKind.MIN, SlotKind.MAX)
+    return frozenset((slot.kind, over(slot), slot.value) for slot in program.slots if slot.kind in extremes)
+
+
+def _connected(loops: Sequence[KleeneLoop]) -> list[set[int]]:
+    """Programs that loops connect, directly or through others."""
+    parts: list[set[int]] = []
+    for loop in loops:
+        touched = [part for part in parts if not part.isdisjoint(loop.programs)]
+        parts = [part for part in parts if part.isdisjoint(loop.programs)]
+        parts.append(set(loop.programs).union(*touched))
+    return parts

@@ -1,0 +1,201 @@
+"""Events -> rows and symbols: conditions as one number for each row, values as streams that kernels add or compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.kernel_cache import borrowing_kernel
+from ostinato.event_queries.plan.event_program import Events
+from ostinato.event_queries.trends.shared.blocks import one_at_a_time
+from ostinato.event_queries.trends.shared.layout import Compiled, Stream
+from ostinato.event_queries.trends.shared.sections import SYMBOL_ACTION, SYMBOL_ACTION_FROM, SYMBOL_LOG, SYMBOL_LOG_FROM, packed
+
+_WORD = 62
+_BUCKETS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`rows`: time, place, symbol, then the streams of integers, of keys, and of whether there is a key."""
+
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    doubles: NDArray[np.float64]
+    symbols: NDArray[np.int64]
+    """For each symbol the actions and the logs of its events, packed."""
+    log_events: NDArray[np.int64]
+    """How many events each log takes."""
+    one_at_a_time: bool
+    """No two events that matter have the same time, and none concerns a query twice."""
+
+
+def prepared(events: Events, plan: Compiled) -> Rows:
+    used = np.unique(np.concatenate([plan.layout.actions.condition, plan.layout.logs.condition]))
+    symbol, holds = _symbols(events, used)
+    action_from, action = _ranges(holds[:, np.searchsorted(used, plan.layout.actions.condition)])
+    in_logs = holds[:, np.searchsorted(used, plan.layout.logs.condition)]
+    log_from, log = _ranges(in_logs)
+    streams = plan.streams
+    rows = np.empty((3 + len(streams.ints) + 2 * len(streams.extremes), len(symbol)), np.int64)
+    rows[:3] = events.time, events.place, symbol
+    for place, stream in enumerate(streams.ints):
+        rows[3 + place] = _integers(events, stream)
+    first = 3 + len(streams.ints)
+    for place, stream in enumerate(streams.extremes):
+        rows[first + place], rows[first + len(streams.extremes) + place] = _keys(events, stream)
+    doubles = np.empty((len(streams.reals), len(symbol)))
+    for place, stream in enumerate(streams.reals):
+        doubles[place] = _reals(events, stream)
+    return Rows(
+        np.ascontiguousarray(events.starts, np.int64),
+        rows,
+        doubles,
+        packed({SYMBOL_ACTION_FROM: action_from, SYMBOL_ACTION: action, SYMBOL_LOG_FROM: log_from, SYMBOL_LOG: log}),
+        np.bincount(symbol, minlength=len(holds)) @ in_logs,
+        _times_differ(events, symbol) and one_at_a_time((action_from, action, log_from, log), plan.layout),
+    )
+
+
+def _times_differ(events: Events, symbol: NDArray[np.int32]) -> bool:
+    rows = np.flatnonzero(symbol)
+    same = np.flatnonzero(np.diff(events.time[rows]) == 0)
+    sequences = np.searchsorted(events.starts, rows[same], side="right")
+    return not (sequences == np.searchsorted(events.starts, rows[same + 1], side="right")).any()
+
+
+def _ranges(members: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    begins = np.zeros(len(members) + 1, np.int64)
+    np.cumsum(members.sum(axis=1), out=begins[1:])
+    return begins, np.nonzero(members)[1].astype(np.int64)
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def _symbols(events: Events, used: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """A number for each row, 0 where no condition holds; and which conditions hold for each number."""
+    symbol = np.zeros(len(events.time), np.int32)
+    holds = np.zeros((1, len(used)), bool)
+    for first in range(0, len(used), _WORD):
+        some = used[first : first + _WORD]
+        codes = np.zeros(len(symbol), np.int64)
+        for bit, condition in enumerate(some):
+            _set_bit(codes, events.conditions[condition], np.int64(1 << bit))
+        known, numbers = _numbered(codes)
+        bits = (known[:, None] >> np.arange(len(some))) & 1 == 1
+        if first == 0:
+            symbol = numbers
+            holds = np.zeros((len(known), len(used)), bool)
+            holds[:, : len(some)] = bits
+        else:
+            pairs, symbol = _numbered(symbol.astype(np.int64) * len(known) + numbers)
+            holds = holds[pairs // len(known)]
+            holds[:, first : first + len(some)] = bits[pairs % len(known)]
+    return symbol, holds
+
+
+def _numbered(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The different codes, 0 first, and for each row the place of its code."""
+    buckets = np.full((2, _BUCKETS), -1, np.int64)
+    known = np.zeros(_BUCKETS // 4, np.int64)
+    numbers = np.empty(len(codes), np.int32)
+    count = _number_codes(codes, buckets, known, numbers)
+    if count <= len(known):
+        return known[:count].copy(), numbers
+    every, places = np.unique(np.append(codes, 0), return_inverse=True)
+    zero = int(np.searchsorted(every, 0))
+    order = np.r_[zero, np.delete(np.arange(len(every)), zero)]
+    number_of = np.empty(len(every), np.int32)
+    number_of[order] = np.arange(len(every), dtype=np.int32)
+    return every[order], number_of[places[:-1]]
+
+
+@borrowing_kernel
+def _set_bit(codes, holds, bit):  # type: ignore[no-untyped-def]
+    for row in range(len(codes)):
+        if holds[row]:
+            codes[row] |= bit
+
+
+@borrowing_kernel
+def _number_codes(codes, buckets, known, numbers):  # type: ignore[no-untyped-def]
+    """How many there are; more than `known` holds: given up."""
+    known[0] = 0
+    count = 1
+    mask = buckets.shape[1] - 1
+    for row in range(len(codes)):
+        code = codes[row]
+        if code == 0:
+            numbers[row] = 0
+            continue
+        bucket = ((code * np.int64(-7046029254386353131)) >> 40) & mask
+        while buckets[1, bucket] >= 0 and buckets[0, bucket] != code:
+            bucket = (bucket + 1) & mask
+        if buckets[1, bucket] < 0:
+            if count == len(known):
+                return count + 1
+            buckets[0, bucket] = code
+            buckets[1, bucket] = count
+            known[count] = code
+            count += 1
+        numbers[row] = buckets[1, bucket]
+    return count
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def _valid(events: Events, value: int) -> NDArray[np.bool_]:
+    valid = events.valid[value]
+    return np.ones(len(events.time), bool) if valid is None else valid
+
+
+def _integers(events: Events, stream: Stream) -> NDArray[np.int64]:
+    if stream.part == "one":
+        return np.ones(len(events.time), np.int64)
+    if stream.part == "valid":
+        return _valid(events, stream.value).astype(np.int64)
+    return np.where(_valid(events, stream.value), events.values[stream.value], 0).astype(np.int64)
+
+
+def _reals(events: Events, stream: Stream) -> NDArray[np.float64]:
+    """NaN and infinity count apart, as flags: one of them in a log would spoil every sum behind it."""
+    values = events.values[stream.value].astype(np.float64)
+    return np.where(_valid(events, stream.value) & np.isfinite(values), values, 0.0)
+
+
+def _keys(events: Events, stream: Stream) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    valid, values = _valid(events, stream.value), events.values[stream.value]
+    nothing = np.zeros(len(valid), np.int64)
+    match stream.part:
+        case "nan":
+            return nothing, valid & np.isnan(values)
+        case "above":
+            return nothing, valid & (values == np.inf)
+        case "below":
+            return nothing, valid & (values == -np.inf)
+        case "min":
+            return ordered_keys(values), valid
+        case "max":
+            return ~ordered_keys(values), valid
+        case _:
+            return nothing, valid
+
+
+def ordered_keys(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
+    """Integers in the same order; NaN is the largest, -0.0 is 0.0."""
+    if values.dtype != np.float64:
+        return values.astype(np.int64)
+    numbers = np.where(np.isnan(values), np.nan, values + 0.0)
+    bits = numbers.view(np.int64)
+    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
+
+
+def values_of_keys(keys: NDArray[np.int64], floats: bool) -> NDArray[np.int64] | NDArray[np.float64]:
+    """What `ordered_keys` was made of."""
+    if not floats:
+        return keys
+    return (keys ^ ((keys >> 63) & np.iinfo(np.int64).max)).view(np.float64)

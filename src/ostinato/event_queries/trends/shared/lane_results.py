@@ -1,0 +1,121 @@
+"""Takes results out of the shared kernel's arrays and puts them together, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.plan.event_program import Events, Extended, Numbers, Program, QueryResults, SlotKind
+from ostinato.event_queries.trends.numbers.number_table import to_extended, to_ints
+from ostinato.event_queries.trends.shared.layout import SlotPlaces
+from ostinato.event_queries.trends.shared.event_symbols import values_of_keys
+from ostinato.event_queries.trends.shared.sections import RESULT_EXTREME, RESULT_EXTREME_ROOM, RESULT_EXTREMES, RESULT_HAS, RESULT_KEY, RESULT_QUERY, RESULT_REAL, RESULT_REALS, RESULT_ROW, RESULT_ROWS, RESULT_SEQUENCE, RESULT_WINDOW, RESULTS, section
+
+if TYPE_CHECKING:
+    from ostinato.event_queries.trends.shared.shared_engine import Work
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """Results of one query so far, in pieces."""
+
+    sequence: list[NDArray[np.int64]] = field(default_factory=list)
+    window: list[NDArray[np.int64]] = field(default_factory=list)
+    numbers: list[list[Numbers]] = field(default_factory=list)
+    reals: list[list[Extended]] = field(default_factory=list)
+    keys: list[NDArray[np.int64]] = field(default_factory=list)
+    has: list[NDArray[np.int64]] = field(default_factory=list)
+
+
+class Found:
+    """Takes the kernel's results out of its arrays and puts them together."""
+
+    def __init__(self, programs: Sequence[Program], places: Sequence[tuple[SlotPlaces, ...]]) -> None:
+        self.programs, self.places = programs, places
+        self.pieces = [_Pieces() for _ in programs]
+
+    def take(self, work: Work) -> None:
+        count = int(work.progress[RESULTS])
+        queries = work.layout.queries
+        column = {number: section(work.results, number, count) for number in range(RESULT_QUERY, RESULT_KEY)}
+        limbs, length = work.table.limbs[column[RESULT_ROW], 0], work.table.length[column[RESULT_ROW]]
+        some = np.flatnonzero((limbs != 0) | (length > 1))  # blocks see by the count alone whether there is any trend
+        column = {number: part[some] for number, part in column.items()}
+        room = int(work.results[RESULT_EXTREME_ROOM])
+        key, has = section(work.results, RESULT_KEY, room), section(work.results, RESULT_HAS, room)
+        for query in np.unique(column[RESULT_QUERY]):
+            these = np.flatnonzero(column[RESULT_QUERY] == query)
+            piece = self.pieces[query]
+            piece.sequence.append(column[RESULT_SEQUENCE][these])
+            piece.window.append(column[RESULT_WINDOW][these])
+            numbers = to_ints if work.table.exact else to_extended
+            rows = column[RESULT_ROW][these]
+            piece.numbers.append([numbers(work.table, rows + part) for part in range(1 + queries.slots[query])])
+            rows = column[RESULT_REAL][these]
+            piece.reals.append([to_extended(work.real, rows + part) for part in range(queries.reals[query])])
+            extremes = column[RESULT_EXTREME][these][:, None] + 1 + np.arange(queries.extremes[query])
+            piece.keys.append(key[extremes])
+            piece.has.append(has[extremes])
+        work.progress[[RESULTS, RESULT_ROWS, RESULT_REALS, RESULT_EXTREMES]] = 0
+
+    def results(self, exact: bool, events: Events) -> tuple[QueryResults, ...]:
+        return tuple(
+            _together(piece, places, exact, events) for piece, places in zip(self.pieces, self.places, strict=True)
+        )
+
+
+def _together(piece: _Pieces, places: tuple[SlotPlaces, ...], exact: bool, events: Events) -> QueryResults:
+    nothing = np.zeros(0, np.int64)
+    sequence = np.concatenate([nothing, *piece.sequence])
+    slots: list[Numbers] = []
+    present: list[NDArray[np.bool_]] = []
+    keys = np.concatenate(piece.keys) if piece.keys else np.zeros((0, 0), np.int64)
+    has = np.concatenate(piece.has) if piece.has else np.zeros((0, 0), np.int64)
+    empty = not piece.sequence
+    for place in places:
+        slot = place.slot
+        if place.number is not None:
+            slots.append(_joined([numbers[1 + place.number] for numbers in piece.numbers], exact))
+        elif place.real is not None:
+            total = _joined([numbers[place.real] for numbers in piece.reals], False)
+            assert isinstance(total, Extended)
+            slots.append(total if empty else _not_finite(total, has, place))
+        else:
+            assert place.extreme is not None
+            column = nothing if empty else keys[:, place.extreme]
+            floats = events.values[slot.value].dtype == np.float64
+            slots.append(values_of_keys(~column if slot.kind is SlotKind.MAX else column, floats))
+        if place.extreme is None or empty:
+            present.append(np.ones(len(sequence), bool))
+        else:
+            present.append(has[:, place.extreme] == 1)
+    return QueryResults(
+        sequence=sequence,
+        window=np.concatenate([nothing, *piece.window]),
+        count=_joined([numbers[0] for numbers in piece.numbers], exact),
+        slots=tuple(slots),
+        present=tuple(present),
+    )
+
+
+def _not_finite(total: Extended, has: NDArray[np.int64], place: SlotPlaces) -> Extended:
+    """NaN, infinity or -infinity where one of them was added."""
+    assert place.not_finite is not None
+    nan, above, below = (has[:, place.not_finite + part] == 1 for part in range(3))
+    some = nan | above | below
+    value = np.where(nan | (above & below), np.nan, np.where(above, np.inf, -np.inf))
+    return Extended(np.where(some, value, total.mantissa), np.where(some, 0, total.exponent))
+
+
+def _joined(parts: Sequence[Numbers], exact: bool) -> Numbers:
+    if exact:
+        return np.concatenate([np.zeros(0, object), *(part for part in parts if isinstance(part, np.ndarray))])
+    extended = [part for part in parts if isinstance(part, Extended)]
+    return Extended(
+        np.concatenate([np.zeros(0), *(part.mantissa for part in extended)]),
+        np.concatenate([np.zeros(0, np.int64), *(part.exponent for part in extended)]),
+    )

@@ -1,0 +1,149 @@
+"""A sequence's open windows <-> bytes. Logs are empty when a state is taken: every lane is up to date."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.stored_state import LARGEST, check, check_ranges, reading
+from ostinato.event_queries.trends.numbers.limbs import BASE, STEP
+from ostinato.event_queries.trends.numbers.number_table import grown
+from ostinato.event_queries.trends.shared.layout import Layout
+from ostinato.event_queries.trends.shared.sections import ENTRY_LANES, LANE_EXTREME, LANE_HAS, LANE_IS_OPEN, LANE_KEY, LANE_POSITION, LANE_POSITION_FROM, LANE_REAL_ROW, LANE_ROW, LANE_STAMP, NOT_BEGUN, OPEN_FIRST, OPEN_NEXT
+
+if TYPE_CHECKING:
+    from ostinato.event_queries.trends.shared.shared_engine import Work
+
+_VERSION = 1
+_HEADER = 2
+_STATE = "the sums in the state of these event queries"
+_LARGEST_EXPONENT = 1 << 40
+
+
+def fingerprint(layout: Layout, exact: bool) -> int:
+    """Stands for the programs: a state of other ones is refused."""
+    digest = hashlib.sha256(bytes([_VERSION, exact]))
+    for group in layout:
+        for array in group:
+            digest.update(array.tobytes())
+            digest.update(b"|")
+    return int.from_bytes(digest.digest()[:7], "little")
+
+
+def save(work: Work, mark: int) -> bytes:
+    """Version, open windows, then for each lane its numbers as (length, limbs), its doubles, its extremes."""
+    first, following = work.part(OPEN_FIRST), work.part(OPEN_NEXT)
+    if (first == following).all():
+        return b""
+    row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
+    key, has = work.part(LANE_KEY), work.part(LANE_HAS)
+    parts = [np.array([_VERSION, mark], np.int64), first, following]
+    for lane, _query in _open_lanes(work):
+        for number in range(row[lane], row[lane + 1]):
+            used = work.table.length[number] if work.table.exact else 2
+            parts += [work.table.length[number : number + 1], work.table.limbs[number, :used]]
+        parts.append(work.real.limbs[real_row[lane] : real_row[lane + 1]].ravel())
+        parts += [key[extreme[lane] : extreme[lane + 1]], has[extreme[lane] : extreme[lane + 1]]]
+    return np.concatenate(parts).astype("<i8").tobytes()
+
+
+def load(work: Work, state: bytes, mark: int) -> None:
+    """Into lanes without windows."""
+    check(len(state) % 8 == 0, _STATE, "its length is wrong")
+    data = np.frombuffer(state, "<i8").astype(np.int64)
+    if len(data) < _HEADER or data[0] != _VERSION or data[1] != mark:
+        raise MatchError(
+            "STATE_OF_OTHER_QUERY",
+            "the state was written for other queries or by another version",
+            hint="start from an empty state",
+        )
+    with reading(_STATE):
+        at = _load_windows(work, data)
+        _load_lanes(work, data, at)
+
+
+def _load_windows(work: Work, data: NDArray[np.int64]) -> int:
+    """Where they end. As many are open as there are lanes for, at most."""
+    first, following, windows = work.part(OPEN_FIRST), work.part(OPEN_NEXT), work.layout.windows
+    at = _HEADER + 2 * len(first)
+    first[:], following[:] = data[_HEADER:at].reshape(2, -1)
+    largest = np.where(windows.kind > 0, LARGEST // np.maximum(windows.slide, 1), 1)
+    begun = following != NOT_BEGUN
+    check_ranges(
+        _STATE,
+        {
+            "open windows": (following - first, 0, windows.lanes),
+            "first window": (first[begun], -largest[begun] * (windows.kind > 0)[begun], largest[begun]),
+        },
+    )
+    return at
+
+
+def _load_lanes(work: Work, data: NDArray[np.int64], at: int) -> None:
+    row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
+    for lane, query in _open_lanes(work):
+        _open(work, lane, query)
+        for number in range(row[lane], row[lane + 1]):
+            length = int(data[at])
+            used = length if work.table.exact else 2
+            check(1 <= used < len(data) - at, _STATE, "a number is longer than what there is")
+            if used > work.table.limbs.shape[1]:
+                work.table = grown(work.table, columns=2 * used)
+            work.table.length[number] = length
+            work.table.limbs[number, :used] = data[at + 1 : at + 1 + used]
+            at += 1 + used
+        count = 2 * (real_row[lane + 1] - real_row[lane])
+        work.real.limbs[real_row[lane] : real_row[lane + 1]] = data[at : at + count].reshape(-1, 2)
+        at += count
+        count = extreme[lane + 1] - extreme[lane]
+        for section in (LANE_KEY, LANE_HAS):
+            work.part(section)[extreme[lane] : extreme[lane + 1]] = data[at : at + count]
+            at += count
+        _check_lane(work, lane)
+    check(at == len(data), _STATE, "it has another length than it says")
+
+
+def _check_lane(work: Work, lane: int) -> None:
+    """Numbers are in the form of `numbers/table.py`."""
+    row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
+    table, numbers = work.table, slice(row[lane], row[lane + 1])
+    exponents = [work.real.limbs[real_row[lane] : real_row[lane + 1], 1]]
+    if table.exact:
+        limbs, last = table.limbs[numbers], table.length[numbers, None] - 1
+        places = np.arange(limbs.shape[1])
+        check_ranges(
+            _STATE,
+            {
+                "a number": (np.where(places < last, limbs, 0), 0, BASE - 1),
+                "the top of a number": (np.where(places == last, limbs, 0), -BASE, BASE - 1),
+            },
+        )
+    else:
+        exponents.append(table.limbs[numbers, 1])
+    for some in exponents:
+        check_ranges(_STATE, {"an exponent": (some, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)})
+        check((some % STEP == 0).all(), _STATE, "an exponent is out of range")
+    check_ranges(_STATE, {"a flag": (work.part(LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
+
+
+def _open(work: Work, lane: int, query: int) -> None:
+    """The logs are empty, and the lane has taken all of them."""
+    loop_from = work.layout.queries.loop_from
+    np.add.at(work.log_part(ENTRY_LANES), work.layout.loops.log[loop_from[query] : loop_from[query + 1]], 1)
+    position_from = work.part(LANE_POSITION_FROM)
+    work.part(LANE_POSITION)[position_from[lane] : position_from[lane + 1]] = 0
+    work.part(LANE_IS_OPEN)[lane] = 1
+    work.part(LANE_STAMP)[lane] = 0
+
+
+def _open_lanes(work: Work) -> list[tuple[int, int]]:
+    queries, first, following = work.layout.queries, work.part(OPEN_FIRST), work.part(OPEN_NEXT)
+    return [
+        (int(queries.first_lane[query] + number % work.layout.windows.lanes[extent]), query)
+        for query, extent in enumerate(queries.extent)
+        for number in range(first[extent], following[extent])
+    ]

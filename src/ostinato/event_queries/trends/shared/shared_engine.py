@@ -1,0 +1,232 @@
+"""The shared engine: queries that repeat the same events keep one log of them (HAMLET, 2021, and beyond).
+
+HAMLET shares the propagation of counts through a burst of events of a Kleene label, as coefficients of snapshots. Where
+no condition between adjacent events decides, the coefficients are powers of two (`loops.py`), so nothing needs to be
+propagated: an event of the label costs the same whatever the number of queries, and a query pays when an event of its
+own arrives. What goes in and comes out is said by `event_queries/plan/event_program.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.event_queries.plan.event_program import EngineStep, Events, Program, TrendEngine
+from ostinato.event_queries.trends.engine_choice import declined, needs_graphlets
+from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
+from ostinato.event_queries.trends.numbers.number_table import grown, new_table
+from ostinato.event_queries.trends.shared.blocks import ops_of, walk_blocks
+from ostinato.event_queries.trends.shared.compile import compiled
+from ostinato.event_queries.trends.shared.shared_kernel import bring_up, walk
+from ostinato.event_queries.trends.shared.layout import Compiled, Layout
+from ostinato.event_queries.trends.shared.lane_results import Found
+from ostinato.event_queries.trends.shared.event_symbols import Rows, prepared
+from ostinato.event_queries.trends.shared.sections import ASIDE_COUNT, ASIDE_HAS, ASIDE_KEY, ASIDE_REALS, ASIDE_ROWS, ASIDE_SPARE, ASIDE_USED, BURSTS, DONE, ENTRY_ENTRIES, ENTRY_ENTRY_FROM, ENTRY_EVENTS, ENTRY_FRESH, ENTRY_GROWTH, ENTRY_INT_AT, ENTRY_INT_HIGH, ENTRY_INT_LOW, ENTRY_LANES, ENTRY_MARKED, ENTRY_REAL_AT, ENTRY_STACK_AT, ENTRY_STACK_ENTRY, ENTRY_STACK_KEY, ENTRY_STACK_SIZE, ENTRY_TIE_ENTRY, ENTRY_TIES, FAR, LANE_EXTREME, LANE_HAS, LANE_IS_OPEN, LANE_KEY, LANE_POSITION, LANE_POSITION_FROM, LANE_REAL_ROW, LANE_ROW, LANE_STAMP, LAST_SEQUENCE, NOT_BEGUN, NUMBERS_FULL, OPEN_CHANGE, OPEN_FIRST, OPEN_NEXT, RESULT_EXTREME_ROOM, RESULT_HAS, RESULT_KEY, RESULT_QUERY, RESULT_REAL_TABLE, RESULT_ROOM, RESULT_TABLE, ROW, SAVED, SEQUENCE, SHARED, SNAPSHOTS, UPDATES, packed, packed_plan, section
+from ostinato.event_queries.trends.shared.lane_state import fingerprint, load, save
+
+__all__ = ["SharedEngine", "Sharing", "declined"]
+
+Sharing = Literal["dynamic", "always", "never"]
+PROGRAMS = "programs on one log"
+"""In the statistics: the programs that ran here."""
+
+_NEAR = np.iinfo(np.int64).min
+_RESULTS = 512
+
+
+class SharedEngine(TrendEngine):
+    """`sharing` "never": every lane takes every event itself. Without conditions between adjacent events sharing always
+    pays, so "dynamic" is "always" there; with them `graphlets/engine.py` decides for each burst."""
+
+    def __init__(self, programs: Sequence[Program], exact: bool, sharing: Sharing = "dynamic") -> None:
+        self.programs = tuple(programs)
+        self.exact = exact
+        self.sharing: Sharing = sharing
+        self._plans: dict[frozenset[int], tuple[Compiled, NDArray[np.int64] | None]] = {}
+        self._graphlets = GraphletEngine(programs, exact, sharing) if needs_graphlets(programs) else None
+
+    def _plan(self, events: Events) -> tuple[Compiled, NDArray[np.int64] | None]:
+        floats = frozenset(number for number, column in enumerate(events.values) if column.dtype == np.float64)
+        if floats not in self._plans:
+            plan = compiled(self.programs, self.exact, floats, self.sharing != "never")
+            self._plans[floats] = plan, ops_of(plan.layout)
+        return self._plans[floats]
+
+    def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
+        if self._graphlets is not None:
+            return self._graphlets.advance(events, states, until)
+        plan, ops = self._plan(events)
+        sequences = len(events.starts) - 1
+        work = Work(plan, self.exact, prepared(events, plan))
+        found = Found(self.programs, plan.places)
+        ends = np.full(sequences, FAR) if until is None else np.ascontiguousarray(until, np.int64)
+        if until is None and not any(states):
+            work.run(0, sequences, ends, found, ops)
+            kept: list[bytes] = [b""] * sequences
+        else:
+            kept = []
+            mark = fingerprint(plan.layout, self.exact)
+            for sequence in range(sequences):
+                if states[sequence]:
+                    load(work, states[sequence], mark)
+                work.run(sequence, sequence + 1, ends, found)
+                kept.append(b"" if until is None else work.kept(mark))
+        statistics = {PROGRAMS: len(self.programs), **work.statistics()}
+        return EngineStep(found.results(self.exact, events), tuple(kept), statistics)
+
+
+class Work:
+    """The arrays of one call."""
+
+    def __init__(self, plan: Compiled, exact: bool, rows: Rows) -> None:
+        self.layout = layout = plan.layout
+        self.rows = rows
+        self.plan = packed_plan(layout, len(plan.streams.ints), len(plan.streams.extremes))
+        self.logs, self.log_sums, self._log_lengths = _logs(layout, rows)
+        queries = layout.queries
+        lanes_of = layout.windows.lanes[queries.extent]
+        query_of = np.repeat(np.arange(len(lanes_of)), lanes_of)
+        width, ewidth = 1 + queries.slots, 1 + queries.extremes
+        targets = int(np.diff(queries.target_from).max(initial=0))
+        widest, reals, extremes = int(width.max()), int(queries.reals.max()), int(ewidth.max())
+        row = _begins((queries.cells * width)[query_of])
+        real_row = _begins((queries.ecells * queries.reals)[query_of])
+        extreme = _begins((queries.ecells * ewidth)[query_of])
+        position_from = _begins(np.diff(queries.loop_from)[query_of])
+        lengths = {
+            LANE_IS_OPEN: len(query_of),
+            LANE_STAMP: len(query_of),
+            LANE_POSITION: int(position_from[-1]),
+            LANE_KEY: int(extreme[-1]),
+            LANE_HAS: int(extreme[-1]),
+            OPEN_FIRST: len(layout.windows.kind),
+            OPEN_NEXT: len(layout.windows.kind),
+            OPEN_CHANGE: len(layout.windows.kind),
+            ASIDE_USED: targets,
+            ASIDE_KEY: targets * extremes,
+            ASIDE_HAS: targets * extremes,
+        }
+        given = {LANE_ROW: row, LANE_REAL_ROW: real_row, LANE_EXTREME: extreme, LANE_POSITION_FROM: position_from}
+        self._lengths = lengths | {section: len(array) for section, array in given.items()}
+        first_result = int(row[-1]) + targets * widest + 2
+        first_real = int(real_row[-1]) + targets * reals
+        self.lanes = packed(
+            {section: np.zeros(length, np.int64) for section, length in lengths.items()} | given,
+            {
+                ASIDE_ROWS: int(row[-1]),
+                ASIDE_COUNT: first_result - 2,
+                ASIDE_SPARE: first_result - 1,
+                RESULT_TABLE: first_result,
+                ASIDE_REALS: int(real_row[-1]),
+                RESULT_REAL_TABLE: first_real,
+            },
+        )
+        self.results = packed(
+            {section: np.zeros(_RESULTS, np.int64) for section in range(RESULT_QUERY, RESULT_KEY)}
+            | {section: np.zeros(_RESULTS * extremes, np.int64) for section in (RESULT_KEY, RESULT_HAS)},
+            {RESULT_ROOM: _RESULTS, RESULT_EXTREME_ROOM: _RESULTS * extremes},
+        )
+        self.table = new_table(first_result + _RESULTS * widest, exact, 8)
+        self.real = new_table(first_real + _RESULTS * reals + 1, False)
+        self.progress = np.zeros(7, np.int64)
+        self.counters = np.zeros(5, np.int64)
+        self.forget()
+
+    def part(self, number: int) -> NDArray[np.int64]:
+        return section(self.lanes, number, self._lengths[number])
+
+    def log_part(self, number: int) -> NDArray[np.int64]:
+        return section(self.logs, number, self._log_lengths[number])
+
+    def run(
+        self,
+        first: int,
+        last: int,
+        until: NDArray[np.int64],
+        found: Found,
+        ops: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Sequences `first` to before `last`; with `ops`, and where the rows allow it, in blocks and to the end."""
+        rows = self.rows
+        blocks = ops is not None and rows.one_at_a_time
+        cells = int(self.layout.queries.cells.max())
+        small = np.zeros((int(self.part(LANE_ROW)[-1]) if blocks else 0, 1 + cells), np.int64)
+        self.progress[[SEQUENCE, ROW, LAST_SEQUENCE]] = first, rows.starts[first], last
+        while True:
+            if blocks:
+                status = walk_blocks(
+                    self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
+                    self.progress, rows.symbols, rows.starts, rows.rows, ops, small, self.counters, stop_flag(),
+                )  # fmt: skip
+            else:
+                status = walk(
+                    self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
+                    self.progress, rows.symbols, rows.starts, rows.rows, rows.doubles, until, self.counters,
+                    stop_flag(),
+                )  # fmt: skip
+            check_stopped()
+            if status == NUMBERS_FULL:
+                self.table = grown(self.table)
+                continue
+            found.take(self)
+            if status == DONE:
+                return
+
+    def kept(self, mark: int) -> bytes:
+        """The state of the sequence at hand; then there is room for the next."""
+        while True:
+            status = bring_up(self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.counters)
+            if status == DONE:
+                break
+            self.table = grown(self.table)
+        state = save(self, mark)
+        self.forget()
+        return state
+
+    def forget(self) -> None:
+        """No window is open, the logs are empty."""
+        self.part(LANE_IS_OPEN)[:] = 0
+        for number, value in ((ENTRY_ENTRIES, 0), (ENTRY_FRESH, 1), (ENTRY_LANES, 0), (ENTRY_STACK_SIZE, 0)):
+            self.log_part(number)[:] = value
+        self.part(OPEN_FIRST)[:] = self.part(OPEN_NEXT)[:] = np.where(self.layout.windows.kind > 0, NOT_BEGUN, 0)
+        self.part(OPEN_CHANGE)[:] = _NEAR
+
+    def statistics(self) -> dict[str, int]:
+        counts = [int(count) for count in self.counters]
+        return {
+            "bursts": counts[BURSTS],
+            "shared": counts[SHARED],
+            "split": 0,
+            "merged": 0,
+            "snapshots": counts[SNAPSHOTS],
+            "lane updates": counts[UPDATES],
+            "lane updates saved": max(counts[SAVED] - counts[SNAPSHOTS], 0),
+        }
+
+
+def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    begins = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=begins[1:])
+    return begins
+
+
+def _logs(layout: Layout, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[int, int]]:
+    """Room for an entry for each row that a log takes, and one more; sums of doubles with their errors."""
+    logs = len(layout.logs.condition)
+    room = rows.log_events.astype(np.int64) + 1
+    entry_from = _begins(room)
+    ints, reals, stacks = (
+        _begins(np.repeat(room, np.diff(begin)))
+        for begin in (layout.logs.int_from, layout.logs.real_from, layout.logs.extreme_from)
+    )
+    given = {ENTRY_ENTRY_FROM: entry_from, ENTRY_INT_AT: ints, ENTRY_REAL_AT: reals, ENTRY_STACK_AT: stacks}
+    lengths = dict.fromkeys((ENTRY_ENTRIES, ENTRY_MARKED, ENTRY_FRESH, ENTRY_LANES), logs)
+    lengths |= dict.fromkeys((ENTRY_EVENTS, ENTRY_GROWTH, ENTRY_TIES, ENTRY_TIE_ENTRY), int(entry_from[-1]))
+    lengths |= dict.fromkeys((ENTRY_INT_HIGH, ENTRY_INT_LOW), int(ints[-1]))
+    lengths |= {ENTRY_STACK_SIZE: len(stacks) - 1, ENTRY_STACK_ENTRY: int(stacks[-1]), ENTRY_STACK_KEY: int(stacks[-1])}
+    data = packed({number: np.zeros(length, np.int64) for number, length in lengths.items()} | given)
+    return data, np.zeros((2, int(reals[-1]))), lengths | {number: len(array) for number, array in given.items()}

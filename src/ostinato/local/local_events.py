@@ -1,0 +1,91 @@
+"""Event queries over tables in this process, no JVM. Expressions are the evaluator's subset of Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import prepare
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.event_queries.plan.event_plan import plan_events
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
+from ostinato.rows.arrow_tables import as_table, columns_of
+from ostinato.rows.batches import Batch
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.task.bounded import shared_plans
+from ostinato.event_queries.task.output_columns import trend_columns
+from ostinato.event_queries.task.trend_worker import Found, TrendOptions, TrendWorker
+
+
+def match_events(query: EventRequest, table: Any, settings: t.Settings) -> pa.Table:
+    """The rows of one event query."""
+    arrow = as_table(table, settings)
+    local = LocalEvents([query], ("",), arrow.schema, query.options, settings)
+    return local.tables(local.run(arrow).columns)[0]
+
+
+class LocalEvents:
+    """Queries over tables of one schema, whose row expressions are evaluated here."""
+
+    def __init__(
+        self,
+        queries: Sequence[EventRequest],
+        names: Sequence[str],
+        schema: pa.Schema,
+        options: EventOptions,
+        settings: t.Settings,
+        request: BoundRequest = UNBOUNDED,
+    ) -> None:
+        self.settings = settings
+        self.names = names
+        self.types = {field.name: field.type for field in schema}
+        plan = plan_events(with_groups(bound_queries(queries, schema.names, settings)))
+        self.typed: TypedEventsPlan = type_events(
+            plan, self.types.__getitem__, settings, numbers=options.numbers, approximate=options.approximate
+        )
+        self.columns = trend_columns(self.typed, self.types)
+        self.options = TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
+        self.request = request.for_queries(names)
+
+    def run(self, table: pa.Table) -> Found:
+        shared = shared_plans(self.typed, self.names, self.options.sharing, self.request, self.options.limits())
+        return TrendWorker(self.typed, self.names, self.options, shared).run(self.batch(table))
+
+    def batch(self, table: pa.Table) -> Batch:
+        """Rows with what is evaluated for each of them before anything is counted."""
+        columns = columns_of(table)
+        count, plan = table.num_rows, self.typed.plan
+
+        def leaf(node: Expr) -> pa.Array | None:
+            return columns.get(node.name) if isinstance(node, Column) else None
+
+        def leaf_type(node: Expr) -> pa.DataType | None:
+            return self.types.get(node.name) if isinstance(node, Column) else None
+
+        computed = {
+            item.name: prepare(item.expr, leaf_type, self.settings).evaluate(leaf, count)
+            for item in plan.inputs
+            if item.is_computed
+        }
+        masks = [prepare(condition, leaf_type, self.settings).mask(leaf, count) for condition in plan.conditions]
+        return Batch(count, {**columns, **computed}, masks)
+
+    def tables(self, found: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
+        """The output columns of each query as a table; None has no rows."""
+        return [
+            table.select([i for i, column in enumerate(columns) if column.name])
+            for columns, table in zip(self.columns, self.all_columns(found), strict=True)
+        ]
+
+    def all_columns(self, found: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
+        """The same with groups that RETURN doesn't list, which have no name."""
+        tables = []
+        for columns, arrays in zip(self.columns, found, strict=True):
+            schema = pa.schema([pa.field(column.name, column.type) for column in columns])
+            tables.append(schema.empty_table() if arrays is None else pa.Table.from_arrays(list(arrays), schema=schema))
+        return tables

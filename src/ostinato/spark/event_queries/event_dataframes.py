@@ -1,0 +1,148 @@
+"""Event queries on DataFrames. Batch: project what is needed, bring groups together, count in Python, one row a result.
+
+Queries with the same GROUP BY share one shuffle. Without GROUP BY all rows are one group: tasks share its work by the
+values of SAME where results can be added up, and another task adds them up; otherwise one task has all rows.
+
+    select -> [where something qualifies] -> repartition by group -> mapInArrow -> union -> where (raises) -> select
+
+All of it is lazy, one job, and made of public operations only, so it is the same on Spark Connect. Streams are in
+`event_streaming.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
+from ostinato.rows.column_names import ERROR
+from ostinato.rows.workload_layout import IN_STRUCTS, OutputColumn, Role, make_layout
+from ostinato.rows.workload_layout import QUERY as QUERY_NAME
+from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
+from ostinato.runtimes.bounded_report import REPORT_NAME, REPORT_TYPE
+from ostinato.spark.event_queries.event_keys import ShuffleKey, shuffle_key, stream_key
+from ostinato.spark.event_queries.event_shuffle import Shuffle, Source, stored_name
+from ostinato.spark.event_queries.event_streaming import stream_rows
+from ostinato.spark.event_queries.event_tasks import QUERY, REPORT, EventsTask
+from ostinato.runtimes.spark.query import RAISES, session_settings
+from ostinato.runtimes.spark.types import spark_type
+
+
+def events_dataframe(query: EventRequest, df: DataFrame) -> DataFrame:
+    """The rows of one event query; nothing runs yet."""
+    return SparkEvents([query], ("",), df, query.options, for_stream=df.isStreaming).of_query(0)
+
+
+class SparkEvents:
+    """Queries on one DataFrame."""
+
+    def __init__(
+        self,
+        queries: Sequence[EventRequest],
+        names: Sequence[str],
+        df: DataFrame,
+        options: EventOptions,
+        request: BoundRequest = UNBOUNDED,
+        *,
+        for_stream: bool = False,
+    ) -> None:
+        """`for_stream`: queries are put together as the operators of a stream are."""
+        self.names = names
+        source = Source(df, session_settings(df))
+        bounds = with_groups(bound_queries(queries, df.columns, source.settings))
+        self.reports = not request.is_empty
+        is_bounded = request.bounds(names).bounded
+        by_key: dict[ShuffleKey, list[int]] = {}
+        for number, bound in enumerate(bounds):
+            key = stream_key(bound, is_bounded=is_bounded[number]) if for_stream else shuffle_key(bound)
+            by_key.setdefault(key, []).append(number)
+        self.shuffles = [
+            Shuffle(source, [bounds[number] for number in numbers], tuple(numbers), names, key, options, request)
+            for key, numbers in by_key.items()
+        ]
+        self.columns: list[list[OutputColumn]] = [[]] * len(bounds)
+        for shuffle in self.shuffles:
+            for number, columns in zip(shuffle.numbers, shuffle.columns, strict=True):
+                self.columns[number] = columns
+        self.layout = make_layout(self.columns)
+        self.source = source
+        self.spark_types = self._spark_types()
+
+    def _spark_types(self) -> list[s.DataType]:
+        found: dict[int, s.DataType] = {}
+        for shuffle in self.shuffles:
+            for at, number in enumerate(shuffle.numbers):
+                for column, place in zip(self.columns[number], self.layout.places[number], strict=True):
+                    found.setdefault(place, shuffle.spark_type(at, column))
+        return [found[place] for place in range(len(self.layout.stored))]
+
+    @functools.cached_property
+    def parts(self) -> list[DataFrame]:
+        """For each shuffle the rows of its queries, in the columns of the layout."""
+        rows = stream_rows if self.source.df.isStreaming else batch_rows
+        return [rows(shuffle, self.task(shuffle), self.schema) for shuffle in self.shuffles]
+
+    @property
+    def schema(self) -> s.StructType:
+        """The columns of the layout, what was given up, the query's number and an error."""
+        kinds = [s.StructField(stored_name(place), kind) for place, kind in enumerate(self.spark_types)]
+        if self.reports:
+            kinds.append(s.StructField(REPORT, spark_type(REPORT_TYPE)))
+        return s.StructType([*kinds, s.StructField(QUERY, s.IntegerType()), s.StructField(ERROR, s.StringType())])
+
+    def task(self, shuffle: Shuffle) -> EventsTask:
+        return shuffle.task(self.layout)
+
+    def of_query(self, number: int, parts: Sequence[DataFrame] | None = None) -> DataFrame:
+        """The rows of one query, in its own columns; `parts` may hold other rows than the plan's own."""
+        at = next(i for i, shuffle in enumerate(self.shuffles) if number in shuffle.numbers)
+        rows = self.found((parts or self.parts)[at])
+        if len(self.shuffles[at].numbers) > 1:
+            rows = rows.where(F.col(QUERY) == number)
+        columns = zip(self.columns[number], self.layout.places[number], strict=True)
+        return rows.select(*(F.col(stored_name(place)).alias(column.name) for column, place in columns if column.name))
+
+    def found(self, rows: DataFrame) -> DataFrame:
+        """Without the rows that tell what was given up."""
+        return rows.where(F.col(REPORT).isNull()) if self.reports else rows
+
+    def common(self, parts: Sequence[DataFrame] | None = None, *, reports: bool = False) -> DataFrame:
+        """The rows of all queries in one schema; what queries give in different types is text.
+
+        With `reports` also those that tell what was given up, in a further column.
+        """
+        names = F.array(*(F.lit(name) for name in self.names))
+        columns = [F.element_at(names, F.col(QUERY) + 1).alias(QUERY_NAME)]
+        for role in Role:
+            shown = [column for column in self.layout.common if column.role is role]
+            values = [_together(column.stored) for column in shown]
+            if shown and role in IN_STRUCTS:
+                fields = (value.alias(column.key) for value, column in zip(values, shown, strict=True))
+                columns.append(F.struct(*fields).alias(role.value))
+            elif shown:
+                columns.append(values[0].alias(role.value))
+        found = functools.reduce(lambda one, other: one.unionAll(other), parts or self.parts)
+        if reports:
+            return found.select(*columns, F.col(REPORT).alias(REPORT_NAME))
+        return self.found(found).select(*columns)
+
+
+def batch_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> DataFrame:
+    """The rows of a shuffle's queries; the error of a task is raised when Spark reads its row."""
+    return shuffle.rows(task, schema).where(RAISES)
+
+
+def _together(places: Sequence[int]) -> SparkColumn:
+    """One stored column as it is, or the one of several that a row has, as text."""
+    if len(places) == 1:
+        return F.col(stored_name(places[0]))
+    return F.coalesce(*(F.col(stored_name(place)).cast("string") for place in places))
+
+
+__all__ = ["Shuffle", "SparkEvents", "events_dataframe"]

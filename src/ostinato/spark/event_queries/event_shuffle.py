@@ -1,0 +1,293 @@
+"""Event queries whose rows travel together: what is shipped of each row, what brings rows together, which tasks run.
+
+In: a DataFrame and bound queries with one GROUP BY (or one SAME where there is no group). Out: their output rows in
+the columns of a layout.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.errors import QueryError
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.render import quote, render_expression
+from ostinato.expressions.syntax import Cast, Expr, Operator
+from ostinato.expressions.types import Settings
+from ostinato.event_queries.plan.event_plan import VARIABLE, EventsPlan, plan_events
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
+from ostinato.event_queries.language.event_query import BoundEventQuery
+from ostinato.rows.column_names import ERROR, PREFIX
+from ostinato.rows.workload_layout import Layout, OutputColumn, Role
+from ostinato.runtimes.bounded_options import BoundRequest
+from ostinato.runtimes.bounded_report import REPORT_TYPE
+from ostinato.spark.event_queries.event_keys import ShuffleKey
+from ostinato.spark.event_queries.event_tasks import PARTS, QUERY, REPORT, EventsTask, GroupsTask, PartsTask, SumsTask
+from ostinato.runtimes.spark.query import packed_conditions, refusal
+from ostinato.runtimes.spark.quiet import without_error_log
+from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
+from ostinato.runtimes.spark.types import arrow_type, spark_type
+from ostinato.runtimes.spark.workers import Checked
+from ostinato.event_queries.task.output_columns import trend_columns
+
+if TYPE_CHECKING:
+    from ostinato.runtimes.task.bounded import SharedPlans
+
+
+def stored_name(place: int) -> str:
+    """The column of the layout's place, between tasks and Spark."""
+    return f"{PREFIX}o{place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The input, and what Spark says of it."""
+
+    df: DataFrame
+    settings: Settings
+
+    def column_types(self) -> dict[str, s.DataType]:
+        return {field.name: field.dataType for field in self.df.schema.fields}
+
+    def arrow(self, kind: s.DataType, name: str) -> pa.DataType:
+        return arrow_type(kind, self.settings.timezone, name)
+
+    def types(self, exprs: Sequence[Expr]) -> dict[Expr, s.DataType]:
+        """What Spark makes of expressions over one row. Only analysis."""
+        asked = list(dict.fromkeys(exprs))
+        if not asked:
+            return {}
+        with without_error_log():
+            texts = (f"{render_expression(expr)} AS c{i}" for i, expr in enumerate(asked))
+            fields = self.df.selectExpr(*texts).schema.fields
+        return {expr: field.dataType for expr, field in zip(asked, fields, strict=True)}
+
+    def refused(self, plan: EventsPlan) -> QueryError | None:
+        """Our error for the first expression of the plan that Spark refuses."""
+        for query in plan.queries:
+            alone = plan_events([query.bound])
+            exprs = (*alone.conditions, *(item.expr for item in alone.inputs))
+            for expr in (part for whole in exprs for part in _conjuncts(whole)):
+                try:
+                    with without_error_log():
+                        _ = self.df.selectExpr(render_expression(expr)).schema
+                except (AnalysisException, ParseException) as error:
+                    return refusal(error, expr, query.bound.query.text)
+        return None
+
+
+def _conjuncts(expr: Expr) -> tuple[Expr, ...]:
+    """What stands between ANDs: the type's test and each of a variable's conditions have a place in the text."""
+    if isinstance(expr, Operator) and expr.op == "and":
+        return tuple(part for arg in expr.args for part in _conjuncts(arg))
+    return (expr,)
+
+
+class Shuffle:
+    """Queries whose rows travel together."""
+
+    def __init__(
+        self,
+        source: Source,
+        bounds: Sequence[BoundEventQuery],
+        numbers: tuple[int, ...],
+        names: Sequence[str],
+        key: ShuffleKey,
+        options: EventOptions,
+        request: BoundRequest,
+    ) -> None:
+        """`names` are those of the whole workload, `numbers` say which of its queries these are."""
+        self.source = source
+        self.numbers = numbers
+        self.names = tuple(names[number] for number in numbers)
+        self.by_same = key.by_same
+        self.carried = key.carried
+        self.options = options
+        self.request = request.for_queries(self.names)
+        self.reports = not request.is_empty
+        """Whether rows have a column for what was given up: all of a workload's have it, or none."""
+        self.column_types = source.column_types()
+        plan = plan_events(bounds)
+        asked = [*plan.conditions, *(item.expr for item in plan.inputs if item.is_computed)]
+        try:
+            self.types = source.types(asked)
+        except (AnalysisException, ParseException):
+            error = source.refused(plan)
+            if error is None:
+                raise
+            raise error from None
+        self.typed: TypedEventsPlan = type_events(
+            plan,
+            self._column_type,
+            source.settings,
+            numbers=options.numbers,
+            approximate=options.approximate,
+            expression_type=self._expression_type,
+        )
+        for name in self.typed.plan.keys:
+            self._column_type(name)
+        self._check_run_conditions()
+        self.columns = trend_columns(self.typed, _ArrowTypes(self))
+        self.shared = self._shared()
+
+    def _shared(self) -> SharedPlans | None:
+        """What the shared matcher runs; None where that needs no thought, and no kernels have to be loaded for it."""
+        matches = sum(query.returns_matches for query in self.typed.plan.queries)
+        if not self.carried and self.request.is_empty and (matches < 2 or self.options.sharing == "never"):
+            return None
+        from ostinato.event_queries.enumeration.event_matches import MatchLimits
+        from ostinato.runtimes.task.bounded import shared_plans
+
+        limits = MatchLimits(None, self.options.max_matches, self.options.max_partial_matches)
+        carried = frozenset(range(len(self.numbers))) if self.carried else frozenset()
+        return shared_plans(self.typed, self.names, self.options.sharing, self.request, limits, carried=carried)
+
+    def _check_run_conditions(self) -> None:
+        """Refuses what workers can't ask of whole matches. Loads kernels, but only where there is such a condition."""
+        asked = [i for i, query in enumerate(self.typed.plan.queries) if query.run]
+        if asked:
+            from ostinato.event_queries.task.match_columns import run_conditions
+
+            for query in asked:
+                run_conditions(self.typed, query)
+
+    def _column_type(self, name: str) -> pa.DataType:
+        return self.source.arrow(self.column_types[name], name)
+
+    def _expression_type(self, expr: Expr) -> pa.DataType:
+        if expr not in self.types:
+            self.types |= self.source.types([expr])
+        return self.source.arrow(self.types[expr], render_expression(expr))
+
+    def spark_type(self, query: int, column: OutputColumn) -> s.DataType:
+        """The type of an output column; Spark's own says more than Arrow's: INTERVAL HOUR."""
+        bound = self.typed.plan.queries[query].bound
+        match column.role:
+            case Role.GROUP:
+                return self.column_types[column.key]
+            case Role.MATCH_START | Role.MATCH_END:
+                return self.column_types[bound.time]
+            case Role.EVENTS:
+                fields = [s.StructField(name, self.column_types[name]) for name in bound.columns]
+                return s.ArrayType(s.StructType([s.StructField(VARIABLE, s.StringType()), *fields]))
+            case _:
+                return spark_type(column.type)
+
+    # --- before ---
+
+    @functools.cached_property
+    def shipped(self) -> dict[str, str]:
+        """Keys, inputs, columns that decide ties where events are counted, and packed conditions, each with its SQL."""
+        plan = self.typed.plan
+        columns = {name: quote(name) for name in plan.keys}
+        columns |= {item.name: render_expression(item.expr) for item in plan.inputs}
+        if any(program.extent.by_place for query in plan.queries for program in query.programs):
+            columns |= {name: quote(name) for name in plan.queries[0].bound.columns if self._is_orderable(name)}
+        conditions = [
+            Cast(condition, "BOOLEAN") if isinstance(self.types.get(condition), s.NullType) else condition
+            for condition in plan.conditions
+        ]
+        for start in range(0, len(conditions), BITS_PER_COLUMN):
+            columns[bits_name(start // BITS_PER_COLUMN)] = packed_conditions(
+                conditions[start : start + BITS_PER_COLUMN]
+            )
+        return columns
+
+    def _is_orderable(self, name: str) -> bool:
+        try:
+            return not pa.types.is_map(self._column_type(name))
+        except QueryError:
+            return False
+
+    @functools.cached_property
+    def travels(self) -> dict[str, str]:
+        """Columns travel under names of our own: mapInArrow can't take names with dots."""
+        return {name: f"{PREFIX}c{i}" for i, name in enumerate(self.shipped)}
+
+    def selected(self) -> DataFrame:
+        """What travels, and nothing else."""
+        return self.source.df.selectExpr(*(f"{text} AS {self.travels[name]}" for name, text in self.shipped.items()))
+
+    @property
+    def bits(self) -> tuple[str, ...]:
+        """The shipped columns of conditions, where events that qualify for nothing don't matter; otherwise none."""
+        plan = self.typed.plan
+        if any(plan.needs_all_rows(stream) for stream in range(len(plan.streams))):
+            return ()
+        return self._all_bits
+
+    @property
+    def _all_bits(self) -> tuple[str, ...]:
+        return tuple(bits_name(i) for i in range(-(-len(self.typed.plan.conditions) // BITS_PER_COLUMN)))
+
+    def group_hashes(self) -> list[SparkColumn]:
+        """What to hash of the groups' keys."""
+        return [self._hashed(name) for name in self.typed.plan.streams[0].group_by]
+
+    def together(self) -> DataFrame:
+        """What travels, with the rows of a group in one task; of the one group, those with equal values of SAME."""
+        stream, df = self.typed.plan.streams[0], self.selected()
+        if self.bits:
+            df = df.where(" OR ".join(f"{self.travels[name]} <> 0" for name in self.bits))
+        if stream.group_by:
+            return df.repartition(*self.group_hashes())
+        df = df.unionAll(_nothing(df, [self.travels[name] for name in self._all_bits]))
+        return df.repartition(*map(self._hashed, stream.same)) if self.by_same else df.repartition(1)
+
+    def _hashed(self, name: str) -> SparkColumn:
+        if isinstance(self.column_types[name], s.FloatType | s.DoubleType):
+            return F.expr(f"{self.travels[name]} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
+        return F.col(self.travels[name])
+
+    # --- tasks ---
+
+    def task(self, layout: Layout) -> EventsTask:
+        """What is sent to the executors; its rows are in the columns of the layout."""
+        arrow = [pa.field(stored_name(place), stored.type) for place, stored in enumerate(layout.stored)]
+        report = [pa.field(REPORT, REPORT_TYPE)] if self.reports else []
+        return EventsTask(
+            typed=self.typed,
+            names=self.names,
+            options=self.options,
+            request=self.request,
+            shared=self.shared,
+            shipped=tuple(self.shipped),
+            numbers=self.numbers,
+            places=tuple(layout.places[number] for number in self.numbers),
+            output=pa.schema([*arrow, *report, pa.field(QUERY, pa.int32()), pa.field(ERROR, pa.string())]),
+        )
+
+    def rows(self, task: EventsTask, schema: s.StructType) -> DataFrame:
+        """The rows of the queries, with the errors that their tasks met."""
+        df = self.together()
+        if not self.by_same:
+            return df.mapInArrow(Checked(GroupsTask(task)), schema)
+        parts = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PARTS])
+        found = df.mapInArrow(Checked(PartsTask(task)), parts)
+        return found.repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
+
+
+class _ArrowTypes(dict[str, pa.DataType]):
+    """The types of the input's columns, asked one by one: one that can't travel matters only if it has to."""
+
+    def __init__(self, shuffle: Shuffle) -> None:
+        super().__init__()
+        self.shuffle = shuffle
+
+    def __missing__(self, name: str) -> pa.DataType:
+        return self.shuffle.source.arrow(self.shuffle.column_types[name], name)
+
+
+def _nothing(df: DataFrame, bits: Sequence[str]) -> DataFrame:
+    """A row without a time takes part in nothing, but lets a task run: no rows at all may give one, too."""
+    values = (F.lit(0 if field.name in bits else None).cast(field.dataType) for field in df.schema.fields)
+    return df.sparkSession.range(1).select(*values).toDF(*df.columns)
