@@ -102,7 +102,7 @@ def test_a_kernel_gets_a_new_folder_when_a_module_behind_it_is_edited(tmp_path: 
 def test_what_kernels_import_is_what_their_fingerprint_reads() -> None:
     """The modules that Python loads for a kernel module are among those that its fingerprint reads."""
     program = """
-        import sys, ostinato.techniques.bounded_latency.matcher_kernels
+        import sys, ostinato.workloads.matcher.matcher_kernels
         print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("ostinato.")))
     """
     done = subprocess.run(
@@ -113,7 +113,7 @@ def test_what_kernels_import_is_what_their_fingerprint_reads() -> None:
         check=True,
     )
     loaded = {Path(name).relative_to(SOURCES).as_posix() for name in done.stdout.split()}
-    behind = KernelSources(SOURCES).behind(["techniques/bounded_latency/matcher_kernels.py"])
+    behind = KernelSources(SOURCES).behind(["workloads/matcher/matcher_kernels.py"])
     assert {path for path in loaded if not path.endswith("__init__.py")} <= behind
 
 

@@ -17,7 +17,7 @@ from benchmarks.bounded.streams import drifting
 from benchmarks.bounded.workloads import event_work
 from benchmarks.experiment import Scale
 from benchmarks.records import Goal, Record, Sense
-from ostinato.techniques.bounded_latency.materialise import PatternMatches
+from ostinato.workloads.matcher.materialise import PatternMatches
 
 EVENTS, CHANGE, FIRST_SHOWN = 14_000, 9_000, 8_000
 PIECE = 500

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.bounded.workloads import LIMITS, Work
+from ostinato.calls.bounds import Bounds, LatencyBound
 from ostinato.kernels.clock import Clock, VirtualClock
 from ostinato.kernels.clock import Work as WorkDone
-from ostinato.sharing.bounds import Bounds, LatencyBound
-from ostinato.techniques.bounded_latency.engine import BoundedEngine
-from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
-from ostinato.techniques.bounded_latency.materialise import PatternMatches
-from ostinato.techniques.bounded_latency.plan_shape import shape_of
-from ostinato.techniques.bounded_latency.report import Report
+from ostinato.workloads.matcher.materialise import PatternMatches
+from ostinato.workloads.matcher.plan_shape import shape_of
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.shedding.bounded_engine import BoundedEngine
+from ostinato.workloads.shedding.report import Report
 
 Mode = Literal["view", "instance", "separate"]
 

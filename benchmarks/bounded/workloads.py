@@ -7,30 +7,30 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ostinato.api.events import events
+from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.task.match_columns import Scene, run_conditions
+from ostinato.event_queries.task.trend_worker import TrendWorker
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
-from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
-from ostinato.planning.bounded_conditions import lower_plan
-from ostinato.planning.bounded_plan import bounded_programs
+from ostinato.local.local_clauses import LocalClauses
+from ostinato.local.local_events import LocalEvents
 from ostinato.planning.clause_inputs import share_inputs
 from ostinato.planning.plan import make_plan
-from ostinato.planning.typed_clauses import type_clauses
 from ostinato.rows.batches import Batch, Mask, one_array
-from ostinato.api.events import events
 from ostinato.runtimes.local import match_table
-from ostinato.runtimes.local_clauses import LocalClauses
-from ostinato.local.local_events import LocalEvents
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.bounded_rows import Arrival, arrive, numbering_of
-from ostinato.runtimes.task.clause_events import ClauseEvents
-from ostinato.event_queries.task.match_columns import Scene, run_conditions
-from ostinato.event_queries.task.trend_worker import TrendWorker
-from ostinato.sharing.merged_plan import MergedPlan, merge
-from ostinato.sharing.plan_conditions import PlanConditions
-from ostinato.techniques.bounded_latency.materialise import PatternMatches
-from ostinato.techniques.bounded_latency.plan_events import PlanEvents
+from ostinato.workloads.matcher.materialise import PatternMatches
+from ostinato.workloads.matcher.plan_events import PlanEvents
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.plan.event_programs import bounded_programs
+from ostinato.workloads.plan.plan_lowering import lower_plan
+from ostinato.workloads.plan.typed_clauses import type_clauses
+from ostinato.workloads.task.arrival_rows import Arrival, arrive, numbering_of
+from ostinato.workloads.task.clause_events import ClauseEvents
 
 SETTINGS = Settings()
 LIMITS = MatchLimits(most_matches=50_000_000, max_partial_matches=50_000_000)

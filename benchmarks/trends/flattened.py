@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.trends.greta import graph_of, results_of
 from benchmarks.trends.windows import Unsupported, Windows, symbols_of, windows_of
 from ostinato.event_queries.automaton.trend_automaton import START, Transition, TrendAutomaton
-from ostinato.kernels.kernel_cache import inline_kernel, kernel
 from ostinato.event_queries.plan.event_program import Events, Program, QueryResults
+from ostinato.kernels.kernel_cache import inline_kernel, kernel
 
 LARGE, LARGE_BITS = 2.0**512, 512
 

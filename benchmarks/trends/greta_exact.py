@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.trends.windows import Unsupported, symbols_of, windows_of
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.event_queries.plan.event_program import Events, Program, QueryResults
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_program import Events, Program, QueryResults
 
 
 def greta_exact(programs: Sequence[Program], events: Events) -> tuple[QueryResults, ...]:

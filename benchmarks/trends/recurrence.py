@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.trends.windows import Unsupported, Windows, symbols_of, windows_of
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.event_queries.plan.event_program import Events, Extent, Program, QueryResults, Slot, SlotKind
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_program import Events, Extent, Program, QueryResults, Slot, SlotKind
 
 Update = tuple[list[int], int, int, tuple[int, ...]]
 """Sums of a query, the state to add to, the first state to add, the other states to add."""

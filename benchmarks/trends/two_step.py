@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.trends.windows import Unsupported, symbols_of, windows_of
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.kernels.kernel_cache import kernel
 from ostinato.event_queries.plan.event_program import Events, Program, QueryResults
+from ostinato.kernels.kernel_cache import kernel
 
 
 def two_step(programs: Sequence[Program], events: Events) -> tuple[QueryResults, ...]:

@@ -23,24 +23,24 @@ from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryEr
 
 if TYPE_CHECKING:
     from ostinato.api.correlations import CorrelationQuery, CorrelationResult, correlate
+    from ostinato.api.events import EventsQuery, events
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsResult, graph, paths
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
+    from ostinato.api.workloads import Workload, WorkloadResult
+    from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
     from ostinato.explanation import Explanation, explain
     from ostinato.kernels.clock import VirtualClock
-    from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
     from ostinato.language.fluent import PatternQuery, pattern
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
-    from ostinato.api.events import EventsQuery, events
     from ostinato.runtimes.spark.clause import match_recognize
     from ostinato.runtimes.spark.statement import sql
     from ostinato.runtimes.spark.stream_finish import finish
     from ostinato.runtimes.spark.stream_metrics import stream_metrics
     from ostinato.runtimes.spark.stream_state import state
-    from ostinato.runtimes.workloads import Workload, WorkloadResult
     from ostinato.spark.summaries.summary_ask import ask, ask_all
 
 __version__ = "0.1.0"
@@ -61,8 +61,8 @@ _HOMES = {
     "correlate": "ostinato.api.correlations",
     "EventsQuery": "ostinato.api.events",
     "VirtualClock": "ostinato.kernels.clock",
-    "Workload": "ostinato.runtimes.workloads",
-    "WorkloadResult": "ostinato.runtimes.workloads",
+    "Workload": "ostinato.api.workloads",
+    "WorkloadResult": "ostinato.api.workloads",
     "events": "ostinato.api.events",
     "match": "ostinato.api.match",
     "match_recognize": "ostinato.runtimes.spark.clause",

@@ -9,9 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton, both, build_trend_automaton
 from ostinato.errors import QueryError
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
+from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton, both, build_trend_automaton
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    EventPattern,
+    InOrder,
+    OneEvent,
+    Repeated,
+    Times,
+)
 
 A, B, C, D = (OneEvent(letter, letter) for letter in "ABCD")
 

@@ -23,7 +23,7 @@ from benchmarks.bounded.workloads import Work, event_work
 from benchmarks.experiment import Scale, WrongAnswer
 from benchmarks.records import Baseline, Record
 
-from ostinato.runtimes.bounded_options import Shedding
+from ostinato.workloads.bound_request import Shedding
 
 
 @pytest.fixture(scope="module")

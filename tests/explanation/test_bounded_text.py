@@ -10,8 +10,8 @@ from tests.sharing.plan_patterns import RISING, sequence
 import ostinato as ost
 from ostinato.explanation.bounded_text import MOST_LINES, declined_part, plan_part, plan_picture
 from ostinato.pictures.automaton_svg import draw_automata
-from ostinato.sharing.merged_plan import merge
-from ostinato.sharing.pattern_program import PatternProgram, PatternStep
+from ostinato.workloads.merging.merged_plan import merge
+from ostinato.workloads.merging.pattern_program import PatternProgram, PatternStep
 
 
 def variables(programs: Sequence[PatternProgram]) -> list[list[str]]:

@@ -8,7 +8,7 @@ import ostinato as ost
 from ostinato.explanation.asked import read_question
 from ostinato.explanation.clauses_text import together_text
 from ostinato.explanation.understood import understand
-from ostinato.planning.bounded_clauses import Sharing
+from ostinato.workloads.plan.clause_groups import Sharing
 
 HEAD = "ORDER BY ts MEASURES FIRST(x) AS a ALL MATCHES PATTERN"
 CLAUSES = {

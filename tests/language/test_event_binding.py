@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.expressions.render import render_expression
-from ostinato.expressions.syntax import Column, Operator, string_literal
 from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.event_queries.language.event_query import BoundEventQuery, Function, GroupColumn, TrendAggregate, WindowEdge
+from ostinato.event_queries.language.event_query import (
+    BoundEventQuery,
+    Function,
+    GroupColumn,
+    TrendAggregate,
+    WindowEdge,
+)
+from ostinato.expressions.render import render_expression
+from ostinato.expressions.syntax import Column, Operator, string_literal
 
 COLUMNS = ("ts", "kind", "x", "y", "id", "Place", "address")
 

@@ -6,12 +6,33 @@ from datetime import timedelta
 
 import pytest
 
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_pattern import parse_event_pattern
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    Bound,
+    EventPattern,
+    EventQuery,
+    EventSpan,
+    EventWindows,
+    InOrder,
+    OneEvent,
+    Repeated,
+    ReturnAggregates,
+    ReturnMatches,
+    Same,
+    Selection,
+    Times,
+    TimeSpan,
+    TimeWindows,
+    TypeColumn,
+    TypeDefinition,
+)
+from ostinato.event_queries.language.event_render import render_event_pattern
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Name
-from ostinato.event_queries.language.event_pattern import parse_event_pattern
-from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.event_queries.language.event_render import render_event_pattern
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, Bound, EventPattern, EventQuery, EventSpan, EventWindows, InOrder, OneEvent, Repeated, ReturnAggregates, ReturnMatches, Same, Selection, Times, TimeSpan, TimeWindows, TypeColumn, TypeDefinition
 
 A, B, C = (OneEvent(letter, letter) for letter in "ABC")
 ONE_OR_MORE, ANY_NUMBER, AT_MOST_ONE = Times

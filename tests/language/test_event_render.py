@@ -10,10 +10,19 @@ from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_builder import EventBuilder, absent, any_of, both, repeated, seq
-from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_pattern import parse_event_pattern
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    EventPattern,
+    InOrder,
+    OneEvent,
+    Repeated,
+    Times,
+)
 from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
 
 QUERIES = [
     "PATTERN A RETURN COUNT(*)",

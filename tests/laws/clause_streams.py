@@ -8,18 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.local.local_clauses import LocalClauses
 from ostinato.planning.clause_inputs import share_inputs
-from ostinato.planning.typed_clauses import TypedClauses, type_clauses
-from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.local_clauses import LocalClauses
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.bounded_clauses import ClausesTask
-from ostinato.runtimes.task.clause_stream import ClauseStep, ClauseStreamWorker
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
-from ostinato.techniques.bounded_latency.report import Report
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.plan.typed_clauses import TypedClauses, type_clauses
+from ostinato.workloads.shedding.report import Report
+from ostinato.workloads.stream.clauses_stream import ClauseStep, ClauseStreamWorker
+from ostinato.workloads.task.clauses_worker import ClausesTask
 
 
 def names_of(texts: Sequence[str]) -> list[str]:

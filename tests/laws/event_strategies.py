@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_checks import repeating_variables, variables_outside_not
-from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import BoundEventQuery, occurrences
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

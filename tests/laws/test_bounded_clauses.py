@@ -20,10 +20,10 @@ from tests.laws.comparison import rows_of
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
-from ostinato.runtimes.bounded_options import BoundRequest, Shedding
+from ostinato.local.local_clauses import LocalClauses
 from ostinato.runtimes.local import match_table
-from ostinato.runtimes.local_clauses import LocalClauses
 from ostinato.runtimes.local_query import as_local_query
+from ostinato.workloads.bound_request import BoundRequest, Shedding
 
 Rows = list[tuple[object, ...]]
 

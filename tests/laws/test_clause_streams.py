@@ -22,9 +22,9 @@ from tests.laws.test_stream_equals_batch import Plan, on_time, plans
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
-from ostinato.runtimes.bounded_options import BoundRequest, Shedding
-from ostinato.runtimes.local_clauses import LocalClauses
+from ostinato.local.local_clauses import LocalClauses
 from ostinato.runtimes.local_query import as_local_query
+from ostinato.workloads.bound_request import BoundRequest, Shedding
 
 _ORDERS = ("t, id", "t, id DESC", "t", "t, s DESC NULLS LAST", "t NULLS LAST, x")
 

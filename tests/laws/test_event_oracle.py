@@ -19,7 +19,17 @@ from tests.laws.event_strategies import (
 )
 
 from ostinato.event_queries.automaton.trend_automaton import START, build_trend_automaton
-from ostinato.event_queries.language.event_query import AllOf, BoundEventQuery, EventWindows, Function, ReturnAggregates, ReturnMatches, Selection, TimeWindows, TrendAggregate
+from ostinato.event_queries.language.event_query import (
+    AllOf,
+    BoundEventQuery,
+    EventWindows,
+    Function,
+    ReturnAggregates,
+    ReturnMatches,
+    Selection,
+    TimeWindows,
+    TrendAggregate,
+)
 from ostinato.reference.trend_matches import Scene, TooManyRuns, by_window
 from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
 from ostinato.reference.trend_words import begun, ways

@@ -27,13 +27,13 @@ from tests.laws.event_strategies import (
 )
 
 import ostinato as ost
+from ostinato.api.events import EventsQuery
 from ostinato.errors import MatchError, QueryError
+from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
-from ostinato.api.events import EventsQuery
 from ostinato.local.local_events import LocalEvents
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
-from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIMED = ("WITHIN 3 SECONDS TUMBLE", "WITHIN 2 SECONDS SLIDE 1 SECOND", "WITHIN 1 SECOND SLIDE 3 SECONDS")

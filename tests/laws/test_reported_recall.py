@@ -18,7 +18,7 @@ from tests.examples import examples
 from tests.laws.test_bounded_clauses import CROWDED, crowd
 
 import ostinato as ost
-from ostinato.runtimes.bounded_options import Shedding
+from ostinato.workloads.bound_request import Shedding
 
 CLOCK = ost.VirtualClock()
 KINDS = ("latency_bound", "latency ratio", "memory_bound", "batch_budget", "selection_ratio")

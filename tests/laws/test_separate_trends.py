@@ -14,8 +14,8 @@ from tests.laws.event_strategies import AGGREGATES_ONLY, DECLINED, bind, event_q
 from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared
 
 from ostinato.errors import QueryError
-from ostinato.reference.trend_matches import TooManyRuns, time_us
 from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine
+from ostinato.reference.trend_matches import TooManyRuns, time_us
 
 KNOBS = replace(AGGREGATES_ONLY, conjunction=False, decimals=False)
 

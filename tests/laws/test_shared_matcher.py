@@ -12,9 +12,9 @@ from tests.laws.event_strategies import Draw, Example, Knobs, event_examples, ev
 from tests.techniques.bounded_latency.shared_matching import Workload, in_calls, workloads
 
 from ostinato.errors import QueryError
-from ostinato.techniques.bounded_latency.ledger import TAG_RANGE, Orders
-from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
-from ostinato.techniques.bounded_latency.store import CLASS, LISTED, PLACE, USED
+from ostinato.workloads.matcher.ledger import TAG_RANGE, Orders
+from ostinato.workloads.matcher.matcher_run import MatcherRun
+from ostinato.workloads.matcher.store import CLASS, LISTED, PLACE, USED
 
 TAKEN = Knobs(aggregates=False, conjunction=False, decimals=False, selections=("", "", "STRICT"))
 QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck))

@@ -14,8 +14,8 @@ from tests.laws.event_strategies import DECLINED, bind, event_table, event_table
 from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared_workload
 
 from ostinato.errors import QueryError
-from ostinato.reference.trend_matches import TooManyRuns, time_us
 from ostinato.event_queries.task.engine_runs import Sharing, engine_runs
+from ostinato.reference.trend_matches import TooManyRuns, time_us
 
 CUTS = st.lists(st.integers(0, 100), max_size=3)
 PLAIN_TABLES = event_tables(ties=False, special=False, kinds="AABBC")

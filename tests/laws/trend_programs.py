@@ -16,10 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.expressions.syntax import Expr
-from ostinato.event_queries.plan.event_program import NO_VALUE, NO_WINDOW, EngineStep, Events, Extended, PairTest, Program, QueryResults, Slot, SlotKind, TrendEngine
-from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
 from ostinato.event_queries.language.event_query import AdjacentCondition, BoundEventQuery
+from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
+from ostinato.event_queries.plan.event_program import (
+    NO_VALUE,
+    NO_WINDOW,
+    EngineStep,
+    Events,
+    Extended,
+    PairTest,
+    Program,
+    QueryResults,
+    Slot,
+    SlotKind,
+    TrendEngine,
+)
+from ostinato.expressions.syntax import Expr
 from ostinato.reference.trend_matches import Event, Run, by_window, time_us
 from ostinato.reference.trend_values import adjacent_holds, at_row
 

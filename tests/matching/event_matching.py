@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import pyarrow as pa
 from tests.laws.trend_programs import Prepared
 
+from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.match_conditions import lower_run_conditions
+from ostinato.event_queries.plan.event_program import NO_WINDOW
 from ostinato.expressions.evaluate import as_vector, evaluate
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.vectors import Vector
-from ostinato.event_queries.enumeration.match_conditions import lower_run_conditions
-from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
-from ostinato.event_queries.plan.event_program import NO_WINDOW
 from ostinato.reference.trend_matches import by_window
 
 SETTINGS = Settings()

@@ -13,18 +13,18 @@ from tests.laws.trend_programs import prepared
 from tests.matching.event_matching import NO_LIMITS, found, listed
 from tests.reference.event_letters import bound, events
 
-from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
 from ostinato.errors import MatchError, QueryError
+from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
+from ostinato.event_queries.enumeration import event_marks, event_matches, event_room
+from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.event_scopes import fill_first_rows
+from ostinato.event_queries.enumeration.event_search import event_search_in_python
+from ostinato.event_queries.enumeration.match_conditions import lower_run_conditions
+from ostinato.event_queries.language.event_query import RunCondition, Selection
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Events, Extent, Program
 from ostinato.expressions.syntax import Aggregate, Column, Literal, Operator
 from ostinato.expressions.types import Settings
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.event_queries.enumeration import event_marks, event_matches, event_room
-from ostinato.event_queries.enumeration.match_conditions import lower_run_conditions
-from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
-from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Events, Extent, Program
-from ostinato.event_queries.enumeration.event_scopes import fill_first_rows
-from ostinato.event_queries.enumeration.event_search import event_search_in_python
-from ostinato.event_queries.language.event_query import RunCondition, Selection
 
 COLUMNS = {
     "kind": pa.string(),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ostinato.expressions.types import Settings
 from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
-from ostinato.event_queries.language.event_query import BoundEventQuery
+from ostinato.expressions.types import Settings
 
 TYPES = {
     "kind": pa.string(),

@@ -6,18 +6,18 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import QueryError
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
-from ostinato.event_queries.plan.event_program import BoundKind, Extent
-from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_clauses
 from ostinato.planning.plan import make_plan
-from ostinato.planning.shared_matches import MOST_HELD_A_QUERY, NOTHING_IN_COMMON
 from ostinato.planning.typed import Limits, TypedPlan
 from ostinato.runtimes.local import LocalPlan
-from ostinato.sharing.merged_plan import merge
-from ostinato.sharing.pattern_program import PatternProgram
+from ostinato.workloads.merging.merged_plan import merge
+from ostinato.workloads.merging.pattern_program import PatternProgram
+from ostinato.workloads.plan.clause_groups import ClausesPlan, ClauseStream, plan_clauses
+from ostinato.workloads.plan.event_groups import MOST_HELD_A_QUERY, NOTHING_IN_COMMON
 
 SCHEMA = pa.schema(
     {"ward": pa.int64(), "ts": pa.timestamp("us"), "n": pa.int64(), "kind": pa.string(), "x": pa.float64()}

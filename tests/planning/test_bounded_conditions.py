@@ -13,19 +13,19 @@ from tests.planning.event_texts import TYPES, typed
 from tests.planning.sharp_queries import TABLE_2
 from tests.planning.test_bounded_plan import shown
 
+from ostinato.event_queries.enumeration.event_state import Work
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions.evaluate import as_vector
 from ostinato.expressions.run_conditions import interpreter
 from ostinato.expressions.run_conditions.run_columns import tie_to_columns
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.vectors import Vector
-from ostinato.event_queries.enumeration.event_state import Work
-from ostinato.planning.bounded_conditions import lower_plan
-from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.event_queries.language.event_query import RunCondition
-from ostinato.sharing.features import features_of
-from ostinato.sharing.merged_plan import MergedPlan, merge
-from ostinato.sharing.plan_conditions import PlanConditions
+from ostinato.workloads.merging.features import features_of
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.plan.event_programs import bounded_programs
+from ostinato.workloads.plan.plan_lowering import lower_plan
 
 
 class Lowered:

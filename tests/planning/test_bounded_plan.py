@@ -6,12 +6,12 @@ import pytest
 from tests.planning.event_texts import typed
 from tests.planning.sharp_queries import TABLE_2
 
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation, rebuild
-from ostinato.planning.bounded_plan import BoundedPrograms, bounded_programs
-from ostinato.event_queries.language.event_query import RunCondition
-from ostinato.sharing.merged_plan import MergedPlan, merge
-from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram
+from ostinato.workloads.plan.event_programs import BoundedPrograms, bounded_programs
 
 
 def programs(*texts: str) -> BoundedPrograms:

@@ -8,13 +8,13 @@ import pytest
 from tests.planning.event_texts import planned
 
 from ostinato.errors import QueryError
-from ostinato.expressions.render import render_expression
 from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
+from ostinato.event_queries.plan.event_plan import EventsPlan, Stream, plan_events
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Slot, SlotKind
 from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, SlotOutput
-from ostinato.event_queries.plan.event_plan import EventsPlan, Stream, plan_events
-from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
+from ostinato.expressions.render import render_expression
 
 
 def refused(*texts: str) -> QueryError:

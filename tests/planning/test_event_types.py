@@ -10,10 +10,10 @@ import pytest
 from tests.planning.event_texts import TYPES, planned, typed
 
 from ostinato.errors import QueryError
+from ostinato.event_queries.plan.event_types import engine_numbers, type_events
 from ostinato.expressions import types as t
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.values.vectors import from_arrow
-from ostinato.event_queries.plan.event_types import engine_numbers, type_events
 
 
 def refused(text: str, time: str = "ts") -> QueryError:

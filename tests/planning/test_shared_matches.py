@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.planning.event_texts import typed
 
-from ostinato.planning.shared_matches import MOST_HELD_A_QUERY, NOT_SHARED, NOTHING_IN_COMMON, SharedMatches
-from ostinato.planning.shared_matches import shared_matches as planned_matches
-from ostinato.sharing.bounds import Bounds, LatencyBound
+from ostinato.calls.bounds import Bounds, LatencyBound
+from ostinato.workloads.plan.event_groups import MOST_HELD_A_QUERY, NOT_SHARED, NOTHING_IN_COMMON, SharedMatches
+from ostinato.workloads.plan.event_groups import shared_matches as planned_matches
 
 ABC, ABD, BCD, CD = "SEQ(A a, B b, C c)", "SEQ(A x, B y, D z)", "SEQ(B b, C c, D d)", "SEQ(C c, D d)"
 NAMES = ("q1", "q2", "q3", "q4")

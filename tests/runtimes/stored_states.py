@@ -21,12 +21,12 @@ from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.planning.typed import Limits
-from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.task.stream_state import BucketState
 from ostinato.stored_state import Section, seal
 from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.summaries.stream.summary_stream import SummaryStreamWorker
 from ostinato.testing import StreamTester
+from ostinato.workloads.bound_request import BoundRequest
 
 SECOND = 1_000_000
 HEADER_BYTES = 16

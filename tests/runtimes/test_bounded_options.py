@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.api.events import EventsQuery
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import RealClock
-from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.api.events import EventsQuery
 from ostinato.runtimes.local_query import LocalQuery
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 
 PAIR = "TYPE kind TIME ts PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN MATCHES"
 COUNT = "TYPE kind TIME ts PATTERN SEQ(A, B+) RETURN COUNT(*)"

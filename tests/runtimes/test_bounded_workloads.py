@@ -12,9 +12,9 @@ import pytest
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.clock import Work
-from ostinato.planning import shared_matches as planning
-from ostinato.runtimes.bounded_options import Shedding
-from ostinato.runtimes.task.bounded import ENUMERATED_AFTER_ALL
+from ostinato.workloads.bound_request import Shedding
+from ostinato.workloads.plan import event_groups as planning
+from ostinato.workloads.task.shared_event_matches import ENUMERATED_AFTER_ALL
 
 HEAD = "TYPE kind TIME ts"
 FIRST = f"{HEAD} PATTERN SEQ(A a, B b, C c) WHERE a.v + b.v < c.v * 3 GROUP BY g WITHIN 20 SECONDS RETURN MATCHES"

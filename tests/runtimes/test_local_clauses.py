@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-import ostinato.planning.bounded_clauses as planning
+import ostinato.workloads.plan.clause_groups as planning
 from ostinato.errors import MatchError, QueryError
-from ostinato.expressions.types import Settings
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.expressions.types import Settings
+from ostinato.local.local_clauses import ClauseTables, LocalClauses
 from ostinato.rows.workload_layout import Role
-from ostinato.runtimes.bounded_options import BoundRequest
-from ostinato.runtimes.local_clauses import ClauseTables, LocalClauses
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.bounded_clauses import StreamMatcher
 from ostinato.runtimes.task.worker import Worker
+from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.task.clauses_worker import StreamMatcher
 
 CALLS = pa.table(
     {

@@ -28,7 +28,7 @@ from ostinato.errors import MatchError
 from ostinato.runtimes.task.stream_batches import to_bytes
 from ostinato.runtimes.task.stream_state import Keys
 from ostinato.stored_state import FORMAT_VERSION, Section, read_batch, seal, unseal
-from ostinato.techniques.bounded_latency.matcher_state import MatcherState
+from ostinato.workloads.matcher.matcher_state import MatcherState
 
 DAMAGED_BODIES = 100
 """Of each part of a state."""

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.errors import MatchError
-from ostinato.kernels.constants import NO_TIME
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.kernels.constants import NO_TIME
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
 from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes

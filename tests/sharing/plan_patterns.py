@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ostinato.expressions.syntax import Anchor, Column, Navigation, Operator
-from ostinato.event_queries.plan.event_program import Extent
-from ostinato.planning.bounded_plan import canonical_names
 from ostinato.event_queries.language.event_query import RunCondition
-from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
-from ostinato.sharing.pattern_program import START, EdgeCheck, PatternProgram, PatternStep
-from ostinato.sharing.run_conditions import renamed
+from ostinato.event_queries.plan.event_program import Extent
+from ostinato.expressions.syntax import Anchor, Column, Navigation, Operator
+from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
+from ostinato.workloads.merging.pattern_program import START, EdgeCheck, PatternProgram, PatternStep
+from ostinato.workloads.merging.renamed_conditions import renamed
+from ostinato.workloads.plan.event_programs import canonical_names
 
 RISING = (EdgeCheck(">", 0, 0),)
 """The event's value is above that of the one before."""

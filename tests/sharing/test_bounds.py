@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ostinato.calls.bounds import LatencyBound, read_bounds
 from ostinato.errors import QueryError
-from ostinato.sharing.bounds import LatencyBound, read_bounds
 
 NAMES = ("q1", "q2")
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tests.sharing.plan_patterns import RISING, sequence
 
-from ostinato.sharing.merged_plan import Guard, MergedPlan, merge
-from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram
+from ostinato.workloads.merging.merged_plan import Guard, MergedPlan, merge
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram
 
 FALLING = (EdgeCheck("<", 0, 0),)
 

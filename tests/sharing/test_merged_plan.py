@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sharing.plan_patterns import RISING, sequence, smaller, words_of_plan, words_of_program
 
-from ostinato.event_queries.plan.event_program import BoundKind, Extent
-from ostinato.planning.bounded_plan import canonical_names
 from ostinato.event_queries.language.event_query import RunCondition
-from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, merge
-from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram, PatternStep
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
+from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan, merge
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram, PatternStep
+from ostinato.workloads.plan.event_programs import canonical_names
 
 FIGURE_2 = (sequence("ABCD"), sequence("ABEF"), sequence("ABEG"))
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sharing.plan_patterns import RISING, sequence, words_of_plan, words_of_program
 
-from ostinato.expressions.syntax import Anchor, Column, Navigation, Operator
-from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.event_queries.language.event_query import RunCondition
-from ostinato.sharing.merged_plan import NO_SEGMENT, MergedPlan, PlanStep, merge
-from ostinato.sharing.pattern_program import EdgeCheck, PatternProgram, PatternStep
-from ostinato.sharing.run_conditions import events_read
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
+from ostinato.expressions.syntax import Anchor, Column, Navigation, Operator
+from ostinato.workloads.merging.merged_plan import NO_SEGMENT, MergedPlan, PlanStep, merge
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram, PatternStep
+from ostinato.workloads.merging.renamed_conditions import events_read
 
 
 def joins(plan: MergedPlan) -> list[PlanStep]:

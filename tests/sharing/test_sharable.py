@@ -5,7 +5,14 @@ from __future__ import annotations
 from tests.planning.event_texts import planned
 
 from ostinato.event_queries.plan.event_program import Program
-from ostinato.event_queries.trends.sharable import KleeneLoop, SharableSet, loop_conditions, pane_of, sharable_loops, sharable_sets
+from ostinato.event_queries.trends.sharable import (
+    KleeneLoop,
+    SharableSet,
+    loop_conditions,
+    pane_of,
+    sharable_loops,
+    sharable_sets,
+)
 
 MINUTE = 60_000_000
 

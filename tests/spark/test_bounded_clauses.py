@@ -10,10 +10,10 @@ from tests.runtimes.test_local_clauses import AB, ABD, CALLS, FIRST
 
 import ostinato as ost
 from ostinato.event_queries.event_options import EventOptions
-from ostinato.planning.bounded_clauses import Sharing
-from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.spark.bounded_clauses import SparkClauses
+from ostinato.spark.workloads.clause_dataframes import SparkClauses
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.plan.clause_groups import Sharing
 
 SELECTED = f"SELECT who, upper(who) AS name, m.b - m.a AS apart FROM calls MATCH_RECOGNIZE ({AB}) AS m"
 WHOLE = "ORDER BY n DESC MEASURES soundex(LAST(kind)) AS a PATTERN (A B) DEFINE A AS kind = 'A'"

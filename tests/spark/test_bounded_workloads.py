@@ -12,7 +12,7 @@ from tests.spark.test_events import rows
 
 import ostinato as ost
 from ostinato.errors import QueryError
-from ostinato.runtimes.bounded_report import REPORT_TYPE
+from ostinato.workloads.report_rows import REPORT_TYPE
 
 HEAD = "TYPE kind TIME ts"
 FIRST = f"{HEAD} PATTERN SEQ(A a, B b, C c) WHERE a.v + b.v < c.v * 3 GROUP BY g WITHIN 20 SECONDS RETURN MATCHES"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import known_names
@@ -26,7 +27,6 @@ from ostinato.local.table_archive import ArchiveReader, TableReader
 from ostinato.planning.typed import Limits
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
 from ostinato.runtimes.local import local_settings
-from ostinato.sharing.bounds import Duration
 
 
 @dataclass(frozen=True, slots=True)

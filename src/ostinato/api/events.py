@@ -21,8 +21,8 @@ from ostinato.event_queries.event_options import changed_options
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.event_queries.language.event_to_sql import event_query_to_sql
 from ostinato.event_queries.language.event_query import EventQuery
+from ostinato.event_queries.language.event_to_sql import event_query_to_sql
 from ostinato.rows.arrow_tables import spark_dataframe
 
 if TYPE_CHECKING:

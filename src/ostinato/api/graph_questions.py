@@ -34,6 +34,7 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.api.paths import PathsResult, walk_paths
+from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, shown
@@ -47,7 +48,6 @@ from ostinato.path_queries.path_search import PathWalk
 from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
 from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
-from ostinato.sharing.bounds import Duration
 
 _MOST_WALKS = 1024
 """Walks that are kept for questions whose proposals were there before."""

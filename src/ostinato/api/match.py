@@ -6,18 +6,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.api.events import EventsQuery, events
+from ostinato.api.workloads import Workload
+from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.errors import QueryError
-from ostinato.expressions import types as t
 from ostinato.event_queries.language.event_builder import EventBuilder
+from ostinato.expressions import types as t
 from ostinato.planning.typed import Limits
-from ostinato.api.events import EventsQuery, events
 from ostinato.runtimes.local import local_settings, match_table
 from ostinato.runtimes.local_query import as_local_query
 from ostinato.runtimes.task.slices import Parallel
-from ostinato.runtimes.workloads import Workload
-from ostinato.sharing.bounds import Duration
 
 
 @only_our_errors()

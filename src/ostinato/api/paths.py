@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.errors import QueryError
@@ -41,7 +42,6 @@ from ostinato.path_queries.path_selection import Contributions
 from ostinato.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
-from ostinato.sharing.bounds import Duration
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

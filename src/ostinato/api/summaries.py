@@ -18,16 +18,16 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
+from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.calls.options import a_text, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import Numbers
-from ostinato.expressions.intervals import parse_interval
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.trends.numbers.number_columns import NumberForm
+from ostinato.expressions.intervals import parse_interval
 from ostinato.rows.arrow_tables import spark_dataframe
-from ostinato.sharing.bounds import Duration
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.summary_answer import KeptEvent, SummaryAnswer

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Generic, TypeVar
 
+from ostinato.calls.bounds import Duration, read_duration
 from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.stopping import check_stopped, follow, new_stop_flag
-from ostinato.sharing.bounds import Duration, read_duration
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ostinato.errors import speaking_of
 from ostinato.event_queries.event_options import EventOptions
-from ostinato.expressions.types import Settings
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
 from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, GroupColumn
+from ostinato.expressions.types import Settings
 
 if TYPE_CHECKING:
     pass

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.pictures.automaton_svg import Picture
-from ostinato.sharing.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
+from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
 
 MOST_LINES = 24
 """Of states and of clusters; a plan may have thousands."""

@@ -11,9 +11,9 @@ from ostinato.explanation.bounded_text import plan_part
 from ostinato.explanation.events_text import AsksWorkload
 from ostinato.explanation.losses_text import bounds_part
 from ostinato.explanation.understood import Understood
-from ostinato.planning.bounded_clauses import ClausesPlan, ClauseStream, plan_clauses
 from ostinato.planning.typed import TypedPlan
-from ostinato.sharing.merged_plan import merge
+from ostinato.workloads.merging.merged_plan import merge
+from ostinato.workloads.plan.clause_groups import ClausesPlan, ClauseStream, plan_clauses
 
 _INDENT = " " * len("shared matcher   ")
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from ostinato.calls.bounds import Bounds
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.engine_groups import EngineGroup
+from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
+from ostinato.event_queries.plan.output_slots import AverageOutput
+from ostinato.event_queries.trends.engine_choice import needs_graphlets
 from ostinato.explanation.bounded_text import declined_part, plan_part
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.expressions.syntax import Column, ColumnRef, Expr, Name, Navigation, rebuild
-from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
-from ostinato.event_queries.plan.output_slots import AverageOutput
-from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
-from ostinato.planning.shared_matches import SharedMatches
-from ostinato.event_queries.plan.engine_groups import EngineGroup
-from ostinato.event_queries.language.event_query import Selection
-from ostinato.sharing.bounds import Bounds
-from ostinato.event_queries.trends.engine_choice import needs_graphlets
+from ostinato.workloads.plan.event_groups import SharedMatches
 
 _SELECTIONS = {
     Selection.ANY: "skip till any match: any later event that fits may follow",

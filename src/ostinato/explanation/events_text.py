@@ -8,7 +8,20 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import pyarrow as pa
 
+from ostinato.calls.bounds import Bounds
 from ostinato.errors import QueryError, speaking_of
+from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
+from ostinato.event_queries.language.event_query import (
+    EventQuery,
+    ReturnAggregates,
+    TypeColumn,
+    TypeDefinition,
+    occurrences,
+)
+from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
+from ostinato.event_queries.plan.engine_groups import engine_groups, template_of
+from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.explanation.asked import is_streaming
 from ostinato.explanation.event_parts import (
     automaton_part,
@@ -24,16 +37,9 @@ from ostinato.explanation.losses_text import GaveUp, bounds_part
 from ostinato.explanation.shared_queries import shared_queries
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Field, walk
 from ostinato.expressions.types import Settings, normalise, parse_type
-from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
-from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
-from ostinato.planning.bounded_clauses import Sharing
-from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
-from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
-from ostinato.planning.shared_matches import SharedMatches
-from ostinato.event_queries.plan.engine_groups import engine_groups, template_of
-from ostinato.event_queries.language.event_query import EventQuery, ReturnAggregates, TypeColumn, TypeDefinition, occurrences
 from ostinato.query.match_recognize import MatchRecognize
-from ostinato.sharing.bounds import Bounds
+from ostinato.workloads.plan.clause_groups import Sharing
+from ostinato.workloads.plan.event_groups import SharedMatches
 
 INDENT = "   "
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ostinato.sharing.bounds import Bounds
-from ostinato.techniques.bounded_latency.report import Period, at_most
+from ostinato.calls.bounds import Bounds
+from ostinato.workloads.shedding.report import Period, at_most
 
 if TYPE_CHECKING:
-    from ostinato.techniques.bounded_latency.report import Report
+    from ostinato.workloads.shedding.report import Report
 
 MOST_PERIODS = 8
 MOST_QUERIES = 3

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ostinato.calls.bounds import Bounds
 from ostinato.event_queries.plan.event_program import BoundKind
-from ostinato.planning.bounded_plan import bounded_programs
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
-from ostinato.planning.shared_matches import SharedMatches, shared_matches
-from ostinato.sharing.bounds import Bounds
-from ostinato.sharing.merged_plan import merge
+from ostinato.workloads.merging.merged_plan import merge
+from ostinato.workloads.plan.event_groups import SharedMatches, shared_matches
+from ostinato.workloads.plan.event_programs import bounded_programs
 
 WAITS = "on a stream its matches leave when their window is over, those of others with their last event"
 

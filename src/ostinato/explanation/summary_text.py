@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from ostinato.automaton.nfa import ACCEPT, Nfa, State
-from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.language.type_automaton import NO_STATE, START, Automaton, compile_expression
 

@@ -9,17 +9,17 @@ import pyarrow as pa
 
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
+from ostinato.event_queries.plan.event_plan import plan_events
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
+from ostinato.event_queries.task.output_columns import trend_columns
+from ostinato.event_queries.task.trend_worker import Found, TrendOptions, TrendWorker
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import prepare
 from ostinato.expressions.syntax import Column, Expr
-from ostinato.event_queries.plan.event_plan import plan_events
-from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch
-from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.runtimes.task.bounded import shared_plans
-from ostinato.event_queries.task.output_columns import trend_columns
-from ostinato.event_queries.task.trend_worker import Found, TrendOptions, TrendWorker
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.task.shared_event_matches import shared_plans
 
 
 def match_events(query: EventRequest, table: Any, settings: t.Settings) -> pa.Table:

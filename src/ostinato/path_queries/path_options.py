@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from ostinato.calls.bounds import read_bounds
 from ostinato.calls.options import known_names, one_of, shown, true_or_false, whole_number
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import Clock, RealClock
@@ -15,7 +16,6 @@ from ostinato.path_queries.language.path_query import PathQuery
 from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
 from ostinato.path_queries.path_selection import AtRandom, BySelectivity, BySimilarity, Chooser
 from ostinato.path_queries.similarity import Similarity
-from ostinato.sharing.bounds import read_bounds
 
 SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
     "sharp": BySimilarity,

@@ -12,8 +12,18 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from ostinato.event_queries.language.event_query import (
+    AllOf,
+    BoundEventQuery,
+    EventPattern,
+    EventSpan,
+    EventWindows,
+    RunCondition,
+    Selection,
+    TimeSpan,
+    TimeWindows,
+)
 from ostinato.expressions.syntax import Aggregate, walk
-from ostinato.event_queries.language.event_query import AllOf, BoundEventQuery, EventPattern, EventSpan, EventWindows, RunCondition, Selection, TimeSpan, TimeWindows
 from ostinato.reference.ordering import as_moment, partitions, sort_rows
 from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
 from ostinato.reference.trend_words import Way, always_adjacent, begun, variables_of, ways

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ostinato.expressions.syntax import Aggregate, Anchor, Call, Column, ColumnRef, Expr, Name, Navigation, rebuild
 from ostinato.event_queries.language.event_query import AdjacentCondition, RunCondition
+from ostinato.expressions.syntax import Aggregate, Anchor, Call, Column, ColumnRef, Expr, Name, Navigation, rebuild
 from ostinato.reference.aggregates import aggregate
 from ostinato.reference.navigation import Place, Scope, evaluate
 from ostinato.reference.preferment import Label

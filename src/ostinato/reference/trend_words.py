@@ -11,7 +11,16 @@ from functools import lru_cache
 from math import inf
 from typing import assert_never
 
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    EventPattern,
+    InOrder,
+    OneEvent,
+    Repeated,
+    Times,
+)
 
 Word = tuple[str, ...]
 Way = tuple[frozenset[EventPattern], ...]

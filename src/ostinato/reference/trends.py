@@ -12,7 +12,18 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, assert_never
 
-from ostinato.event_queries.language.event_query import AllOf, BoundEventQuery, EventWindows, Function, GroupColumn, OutputItem, ReturnMatches, TimeWindows, TrendAggregate, WindowEdge
+from ostinato.event_queries.language.event_query import (
+    AllOf,
+    BoundEventQuery,
+    EventWindows,
+    Function,
+    GroupColumn,
+    OutputItem,
+    ReturnMatches,
+    TimeWindows,
+    TrendAggregate,
+    WindowEdge,
+)
 from ostinato.reference.aggregates import aggregate
 from ostinato.reference.trend_matches import OracleMatch, Run, Scene, by_window, in_order, trend_matches
 from ostinato.reference.trend_values import at_row

@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.pictures.summary_svg import SummaryPicture, count_words, draw_summary
 from ostinato.event_queries.trends.numbers.number_columns import NumberForm, exact_column
+from ostinato.pictures.summary_svg import SummaryPicture, count_words, draw_summary
 
 _TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'
 Time = Any

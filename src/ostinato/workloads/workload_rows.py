@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ostinato.techniques.bounded_latency.report import Report
+    from ostinato.workloads.shedding.report import Report
 
 T = TypeVar("T")
 

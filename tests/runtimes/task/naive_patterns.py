@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ostinato.event_queries.plan.event_program import BoundKind
-from ostinato.sharing.pattern_program import START, PatternProgram, PatternStep
+from ostinato.workloads.merging.pattern_program import START, PatternProgram, PatternStep
 
 Found = tuple[tuple[int, ...], tuple[int, ...]]
 """The rows that were looked at, and their labels."""

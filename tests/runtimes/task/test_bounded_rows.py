@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.event_queries.plan.event_program import Events
-from ostinato.runtimes.task.bounded_rows import Numbering, enumeration_order, links, next_link
+from ostinato.workloads.task.arrival_rows import Numbering, enumeration_order, links, next_link
 
 
 def events(*sequences: list[int]) -> Events:

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
-from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
 from ostinato.local.local_events import LocalEvents
-from ostinato.runtimes.task.bounded import shared_plans
-from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
 from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
+from ostinato.workloads.task.shared_event_matches import shared_plans
 
 HEAD = "TYPE kind TIME ts"
 QUERIES = {

@@ -14,14 +14,14 @@ from ostinato.expressions.types import Settings
 from ostinato.language.binding import bind
 from ostinato.language.match_recognize import parse_clause
 from ostinato.matching.spans import whole_keys
-from ostinato.planning.bounded_clauses import plan_clauses
 from ostinato.planning.plan import make_plan
-from ostinato.planning.row_graph import NOTHING, Place
 from ostinato.planning.typed import Limits
 from ostinato.rows.matches import Matches
 from ostinato.runtimes.local import LocalPlan
-from ostinato.runtimes.task.clause_matches import ClauseMatches, FoundRows
 from ostinato.runtimes.task.worker import Worker
+from ostinato.workloads.plan.clause_groups import plan_clauses
+from ostinato.workloads.plan.row_graph import NOTHING, Place
+from ostinato.workloads.task.clause_matches import ClauseMatches, FoundRows
 
 DEFINITIONS = {"A": "s = 'a'", "B": "s <> 'a'", "C": "s = 'c' OR s = 'a'"}
 Labelled = list[tuple[int, str]]

@@ -9,10 +9,10 @@ from tests.laws.clause_streams import ClauseStream
 
 import ostinato as ost
 from ostinato.kernels.constants import NO_TIME
-from ostinato.planning.typed_clauses import TypedStream
-from ostinato.runtimes.bounded_options import BoundRequest
-from ostinato.runtimes.task.bounded_clauses import ClausesTask
-from ostinato.runtimes.task.clause_stream_rows import Reach
+from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.plan.typed_clauses import TypedStream
+from ostinato.workloads.stream.clauses_stream_rows import Reach
+from ostinato.workloads.task.clauses_worker import ClausesTask
 
 HEAD = "PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b ALL MATCHES"
 WITHIN = f"{HEAD} PATTERN (A X* B) WITHIN INTERVAL '5' SECOND DEFINE A AS kind = 'a', B AS kind = 'b'"

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.calls.bounds import Bounds, read_bounds
+from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
+from ostinato.event_queries.plan.event_types import type_events
 from ostinato.expressions.evaluate import as_vector, evaluate
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.clock import VirtualClock
-from ostinato.event_queries.language.event_binding import bind_event_query
-from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.planning.bounded_conditions import lower_plan
-from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
-from ostinato.event_queries.plan.event_types import type_events
-from ostinato.sharing.bounds import Bounds, read_bounds
-from ostinato.sharing.merged_plan import MergedPlan, merge
-from ostinato.sharing.plan_conditions import PlanConditions
-from ostinato.techniques.bounded_latency.engine import BoundedEngine
-from ostinato.techniques.bounded_latency.plan_events import PlanEvents
-from ostinato.techniques.bounded_latency.report import Report
+from ostinato.workloads.matcher.plan_events import PlanEvents
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.plan.event_programs import bounded_programs
+from ostinato.workloads.plan.plan_lowering import lower_plan
+from ostinato.workloads.shedding.bounded_engine import BoundedEngine
+from ostinato.workloads.shedding.report import Report
 
 SETTINGS = Settings()
 COLUMNS = {"at": pa.int64(), "kind": pa.string(), "id": pa.int64(), "v": pa.float64()}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.techniques.bounded_latency.sketch import Sketch, living
-from ostinato.techniques.bounded_latency.tariff import BIRTH, CHECK, VISIT
-from ostinato.techniques.bounded_latency.worth import CostModel
-from ostinato.techniques.bounded_latency.worth_kernel import HOPED_BIRTHS, PRIOR_VISITS
+from ostinato.workloads.shedding.sketch import Sketch, living
+from ostinato.workloads.shedding.tariff import BIRTH, CHECK, VISIT
+from ostinato.workloads.shedding.worth import CostModel
+from ostinato.workloads.shedding.worth_kernel import HOPED_BIRTHS, PRIOR_VISITS
 
 Reals = NDArray[np.float64]
 

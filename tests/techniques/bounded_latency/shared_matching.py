@@ -14,23 +14,23 @@ from tests.laws.event_strategies import COLUMNS, bind
 from tests.laws.trend_programs import Prepared, Row, prepared
 from tests.matching.event_matching import SETTINGS, by_oracle
 
+from ostinato.event_queries.plan.event_plan import plan_events
+from ostinato.event_queries.plan.event_program import NO_WINDOW
+from ostinato.event_queries.plan.event_types import type_events
 from ostinato.expressions.evaluate import as_vector, evaluate
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import normalise
 from ostinato.expressions.values.vectors import Vector
-from ostinato.event_queries.plan.event_program import NO_WINDOW
-from ostinato.planning.bounded_conditions import lower_plan
-from ostinato.planning.bounded_plan import bounded_programs
-from ostinato.event_queries.plan.event_plan import plan_events
-from ostinato.event_queries.plan.event_types import type_events
-from ostinato.sharing.merged_plan import MergedPlan, merge
-from ostinato.sharing.plan_conditions import PlanConditions
-from ostinato.techniques.bounded_latency.ledger import Orders
-from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
-from ostinato.techniques.bounded_latency.matcher_run import MatcherRun
-from ostinato.techniques.bounded_latency.matcher_state import MatcherState
-from ostinato.techniques.bounded_latency.materialise import PatternMatches
-from ostinato.techniques.bounded_latency.plan_events import PlanEvents
+from ostinato.workloads.matcher.ledger import Orders
+from ostinato.workloads.matcher.matcher_run import MatcherRun
+from ostinato.workloads.matcher.matcher_state import MatcherState
+from ostinato.workloads.matcher.materialise import PatternMatches
+from ostinato.workloads.matcher.plan_events import PlanEvents
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.plan.event_programs import bounded_programs
+from ostinato.workloads.plan.plan_lowering import lower_plan
 
 Match = tuple[tuple[int, str], ...]
 """(index of the row in the input, variable) for each of its events."""

@@ -9,8 +9,8 @@ from tests.techniques.bounded_latency.bounded_runs import CLOCK, Ran, Stream, la
 
 from ostinato.errors import MatchError
 from ostinato.kernels.clock import RealClock
-from ostinato.techniques.bounded_latency.engine import BoundedEngine
-from ostinato.techniques.bounded_latency.policies import POLICIES
+from ostinato.workloads.shedding.bounded_engine import BoundedEngine
+from ostinato.workloads.shedding.policies import POLICIES
 
 WINDOW = 200
 REST = f"WITHIN {WINDOW} EVENTS RETURN MATCHES"
@@ -171,7 +171,7 @@ def test_a_real_clock_gives_a_subset(stream: Stream, exact: Ran) -> None:
 
 
 def test_bytes_of_another_version_are_refused(stream: Stream) -> None:
-    from ostinato.techniques.bounded_latency.packed import unpacked
+    from ostinato.workloads.shedding.packed import unpacked
 
     with pytest.raises(MatchError, match="STATE_FORMAT"):
         unpacked(b"nonsense")

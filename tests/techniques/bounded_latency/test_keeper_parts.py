@@ -7,14 +7,14 @@ import pytest
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.clock import VirtualClock, Work
-from ostinato.techniques.bounded_latency.class_edges import buckets_of, learnt, moved, nothing_learnt
-from ostinato.techniques.bounded_latency.latency import LatencyMeter, overloaded
-from ostinato.techniques.bounded_latency.ledger import chain_begins, chain_places
-from ostinato.techniques.bounded_latency.limits import LEAST_TARGET, aim, new_control
-from ostinato.techniques.bounded_latency.packed import packed, unpacked
-from ostinato.techniques.bounded_latency.policies import Admission, admission, drawn, policy_of
-from ostinato.techniques.bounded_latency.report import MOST_PERIODS, Period, with_period
-from ostinato.techniques.bounded_latency.tariff import Tariff
+from ostinato.workloads.matcher.ledger import chain_begins, chain_places
+from ostinato.workloads.shedding.class_edges import buckets_of, learnt, moved, nothing_learnt
+from ostinato.workloads.shedding.latency import LatencyMeter, overloaded
+from ostinato.workloads.shedding.limits import LEAST_TARGET, aim, new_control
+from ostinato.workloads.shedding.packed import packed, unpacked
+from ostinato.workloads.shedding.policies import Admission, admission, drawn, policy_of
+from ostinato.workloads.shedding.report import MOST_PERIODS, Period, with_period
+from ostinato.workloads.shedding.tariff import Tariff
 
 
 def test_overload_begins_above_the_bound_and_ends_where_all_could_be_kept() -> None:

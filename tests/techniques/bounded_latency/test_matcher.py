@@ -11,12 +11,11 @@ from tests.laws.event_strategies import event_table
 from tests.techniques.bounded_latency.shared_matching import Workload, in_calls, numbered_anew, workloads
 
 from ostinato.errors import MatchError
-from ostinato.kernels.kernel_cache import interpreted
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
-from ostinato.techniques.bounded_latency import (
+from ostinato.kernels.kernel_cache import interpreted
+from ostinato.workloads.matcher import (
     births,
     match_kernel,
-    matcher,
     matcher_kernels,
     matcher_run,
     outcomes,
@@ -25,12 +24,13 @@ from ostinato.techniques.bounded_latency import (
     upkeep,
     visits,
 )
-from ostinato.techniques.bounded_latency.ledger import Buckets, Orders, chain_begins, chain_places
-from ostinato.techniques.bounded_latency.matcher import SharedMatcher, one_class_a_node
-from ostinato.techniques.bounded_latency.matcher_run import MatcherRun, everything_kept
-from ostinato.techniques.bounded_latency.matcher_state import MatcherState
-from ostinato.techniques.bounded_latency.plan_shape import shape_of
-from ostinato.techniques.bounded_latency.store import USED
+from ostinato.workloads.matcher import shared_matcher as matcher
+from ostinato.workloads.matcher.ledger import Buckets, Orders, chain_begins, chain_places
+from ostinato.workloads.matcher.matcher_run import MatcherRun, everything_kept
+from ostinato.workloads.matcher.matcher_state import MatcherState
+from ostinato.workloads.matcher.plan_shape import shape_of
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.matcher.store import USED
 
 pytestmark = pytest.mark.kernel
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.techniques.bounded_latency.bounded_runs import Stream
 
-from ostinato.techniques.bounded_latency.plan_shape import PlanShape, shape_of
-from ostinato.techniques.bounded_latency.population import undropped
-from ostinato.techniques.bounded_latency.sketch import Sketch, living
+from ostinato.workloads.matcher.plan_shape import PlanShape, shape_of
+from ostinato.workloads.shedding.population import undropped
+from ostinato.workloads.shedding.sketch import Sketch, living
 
 AGES, ROWS = 4, 1000.0
 

@@ -9,7 +9,7 @@ from tests.techniques.bounded_latency.bounded_runs import Stream, run
 
 from ostinato.expressions.run_conditions.opcodes import HERE, Op
 from ostinato.expressions.run_conditions.run_program import RunProgram
-from ostinato.techniques.bounded_latency.quick_values import QuickValues, find_quick_values
+from ostinato.workloads.matcher.quick_values import QuickValues, find_quick_values
 
 Code = tuple[tuple[int, int, int, int], ...]
 V = (int(Op.LOAD_REAL), 0, HERE, 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ostinato.sharing.bounds import Bounds, read_bounds
-from ostinato.techniques.bounded_latency.report import PatternReport, Period, Report, at_most
+from ostinato.calls.bounds import Bounds, read_bounds
+from ostinato.workloads.shedding.report import PatternReport, Period, Report, at_most
 
 ROW = PatternReport(
     query="q",

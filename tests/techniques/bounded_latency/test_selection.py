@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from tests.techniques.bounded_latency.bounded_runs import Stream
 
-from ostinato.techniques.bounded_latency.class_edges import buckets_of, nothing_learnt
-from ostinato.techniques.bounded_latency.ledger import TAG_RANGE
-from ostinato.techniques.bounded_latency.plan_shape import PlanShape, shape_of
-from ostinato.techniques.bounded_latency.selection import (
+from ostinato.workloads.matcher.ledger import TAG_RANGE
+from ostinato.workloads.matcher.plan_shape import PlanShape, shape_of
+from ostinato.workloads.shedding.class_edges import buckets_of, nothing_learnt
+from ostinato.workloads.shedding.sketch import Sketch
+from ostinato.workloads.shedding.state_selection import (
     BUCKETS,
     KEEP_ALL,
     MOST_LOWERED,
@@ -20,8 +21,7 @@ from ostinato.techniques.bounded_latency.selection import (
     price_of,
     select,
 )
-from ostinato.techniques.bounded_latency.sketch import Sketch
-from ostinato.techniques.bounded_latency.worth import Estimates
+from ostinato.workloads.shedding.worth import Estimates
 
 AGES = 2
 OVERLOADED = np.array([False, True, True])

@@ -9,9 +9,9 @@ import pytest
 from tests.techniques.bounded_latency import naive_worth
 from tests.techniques.bounded_latency.bounded_runs import Stream
 
-from ostinato.techniques.bounded_latency.plan_shape import PlanShape, shape_of
-from ostinato.techniques.bounded_latency.sketch import Sketch
-from ostinato.techniques.bounded_latency.worth import CostModel, estimate
+from ostinato.workloads.matcher.plan_shape import PlanShape, shape_of
+from ostinato.workloads.shedding.sketch import Sketch
+from ostinato.workloads.shedding.worth import CostModel, estimate
 
 AGES, CLASSES = 3, 2
 PATTERNS = {

@@ -12,7 +12,19 @@ from typing import Any
 import numpy as np
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition, TrendAutomaton
-from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, EdgeTest, Events, Extended, Extent, Program, QueryResults, Slot, SlotKind, TrendEngine
+from ostinato.event_queries.plan.event_program import (
+    NO_WINDOW,
+    BoundKind,
+    EdgeTest,
+    Events,
+    Extended,
+    Extent,
+    Program,
+    QueryResults,
+    Slot,
+    SlotKind,
+    TrendEngine,
+)
 
 LETTERS = "ABCDEFTXYN"
 ONE_EVENT = TrendAutomaton(("n",), 2, (Transition(START, 0, 1),), frozenset({1}))

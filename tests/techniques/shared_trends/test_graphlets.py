@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.techniques.shared_trends.enumerated import events, expected, program, run, windows
 
 from ostinato.event_queries.plan.event_program import EdgeTest, Events, Extent, Program, Slot, SlotKind
-from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine, declined
 from ostinato.event_queries.trends.graphlets.graphlet import Adjacency, Candidate, decide, shared_graphlet
+from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine, declined
 
 STREAM = "AACBBBBAACCCB"
 FORBIDDEN = EdgeTest(1, 1, pair_test=0)

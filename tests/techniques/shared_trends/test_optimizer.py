@@ -6,8 +6,23 @@ from itertools import product
 
 import pytest
 
-from ostinato.event_queries.trends.graphlets.burst_benefit import Burst, BurstWork, Costs, costs_of_definition_11, costs_of_definition_12, engine_costs
-from ostinato.event_queries.trends.graphlets.optimizer import Plan, PlanCost, benefit_driven, best_of_all, choose, plans, snapshot_driven
+from ostinato.event_queries.trends.graphlets.burst_benefit import (
+    Burst,
+    BurstWork,
+    Costs,
+    costs_of_definition_11,
+    costs_of_definition_12,
+    engine_costs,
+)
+from ostinato.event_queries.trends.graphlets.optimizer import (
+    Plan,
+    PlanCost,
+    benefit_driven,
+    best_of_all,
+    choose,
+    plans,
+    snapshot_driven,
+)
 
 MERGE, SPLIT, MERGE_AGAIN = (
     Burst(events=4, window_events=7, propagated=1, created=1, queries=2, graphlet_events=4, types=2),

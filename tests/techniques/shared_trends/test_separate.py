@@ -11,14 +11,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.event_queries.automaton.trend_automaton import build_trend_automaton
 from ostinato.errors import MatchError
+from ostinato.event_queries.automaton.trend_automaton import build_trend_automaton
 from ostinato.event_queries.language.event_pattern import parse_event_pattern
-from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, EdgeTest, Events, Extended, Extent, Program, QueryResults, Slot, SlotKind
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine, way_of
+from ostinato.event_queries.plan.event_program import (
+    NO_WINDOW,
+    BoundKind,
+    EdgeTest,
+    Events,
+    Extended,
+    Extent,
+    Program,
+    QueryResults,
+    Slot,
+    SlotKind,
+)
 from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
 from ostinato.event_queries.trends.separate.running_plan import in_place_order, needs_events
+from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine, way_of
 
 pytestmark = pytest.mark.kernel
 LETTERS = "ABCDEF"

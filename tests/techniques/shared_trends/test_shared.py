@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.techniques.shared_trends.enumerated import answers, events, expected, program, recurrence, run, windows
 
 from ostinato.errors import MatchError
-from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Events, Extent, Program, Slot, SlotKind
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Events, Extent, Program, Slot, SlotKind
 from ostinato.event_queries.trends.shared.shared_engine import SharedEngine, declined
 
 pytestmark = pytest.mark.kernel

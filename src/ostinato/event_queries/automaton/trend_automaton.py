@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ostinato.event_queries.automaton.trend_positions import NOTHING, Absences, Part, Positions, check_size
 from ostinato.errors import QueryError
+from ostinato.event_queries.automaton.trend_positions import NOTHING, Absences, Part, Positions, check_size
 from ostinato.event_queries.language.event_query import EventPattern, occurrences
 
 START = 0

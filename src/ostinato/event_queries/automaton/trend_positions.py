@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    EventPattern,
+    InOrder,
+    OneEvent,
+    Repeated,
+    Times,
+)
 
 MAX_STATES = 4_096
 

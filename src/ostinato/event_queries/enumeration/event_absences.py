@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.event_queries.automaton.trend_automaton import START
+from ostinato.event_queries.enumeration.event_marks import ANY, Absences, Bounds, mark_sequences
+from ostinato.event_queries.enumeration.event_tables import (
+    NEVER,
+    Ints,
+    Longs,
+    Members,
+    Steps,
+    make_members,
+    make_steps,
+    make_tests,
+)
+from ostinato.event_queries.plan.event_program import Events, Program
 from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.event_queries.enumeration.event_marks import ANY, Absences, Bounds, mark_sequences
-from ostinato.event_queries.plan.event_program import Events, Program
-from ostinato.event_queries.enumeration.event_tables import NEVER, Ints, Longs, Members, Steps, make_members, make_steps, make_tests
 
 EVERYWHERE = Bounds(accept_from=0, accept_until=NEVER, absent_until=NEVER)
 """A match may end at any row."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.event_queries.enumeration.event_tables import NEVER, PAIR_TEST
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 
 ANY, NEXT, STRICT = 0, 1, 2
 SELECTIONS = {Selection.ANY: ANY, Selection.NEXT: NEXT, Selection.STRICT: STRICT}

@@ -13,19 +13,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.errors import MatchError
-from ostinato.expressions.run_conditions.run_columns import Column
-from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.enumeration import event_state as s
 from ostinato.event_queries.enumeration.event_absences import EVERYWHERE, find_absences
-from ostinato.event_queries.enumeration.match_conditions import MatchConditions, search_checked_events, tie_checks
 from ostinato.event_queries.enumeration.event_marks import ANY, SCANNED, SELECTIONS, Absences, mark_sequences
-from ostinato.event_queries.plan.event_program import BoundKind, Events, Program
 from ostinato.event_queries.enumeration.event_room import Room
 from ostinato.event_queries.enumeration.event_scopes import LARGEST_SPAN, Ranges, positions, reaches, row_ranges
 from ostinato.event_queries.enumeration.event_search import search_plain_events
-from ostinato.event_queries.enumeration.event_tables import NEVER, Ints, Members, Steps, Tests, group_ends, make_members, make_steps, make_tests
+from ostinato.event_queries.enumeration.event_tables import (
+    NEVER,
+    Ints,
+    Members,
+    Steps,
+    Tests,
+    group_ends,
+    make_members,
+    make_steps,
+    make_tests,
+)
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions, search_checked_events, tie_checks
+from ostinato.event_queries.plan.event_program import BoundKind, Events, Program
+from ostinato.expressions.run_conditions.run_columns import Column
+from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.matching.failures import condition_failure
 
 DEFAULT_MOST_MATCHES = 10_000_000

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Events, Extent
+from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.rows.matches import ranges
 
 Longs = NDArray[np.int64]

@@ -17,12 +17,61 @@ from typing import Any
 import numpy as np
 
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.event_queries.enumeration.event_arrange import arrange
-from ostinato.event_queries.enumeration.event_marks import ANY, NEXT, Bounds, edge_holds, following, mark, may_end, nothing_between
+from ostinato.event_queries.enumeration.event_marks import (
+    ANY,
+    NEXT,
+    Bounds,
+    edge_holds,
+    following,
+    mark,
+    may_end,
+    nothing_between,
+)
 from ostinato.event_queries.enumeration.event_reach import next_rows, reach_of_start, strict_rows
-from ostinato.event_queries.enumeration.event_state import ABSENT_UNTIL, ACCEPT_FROM, ARRANGING, BLOCK_END, BLOCK_MATCHES, BLOCK_ROW, BLOCK_ROWS, BLOCK_TOO_LARGE, CONDITION_FAILED, DEPTH, FAILED, FAILED_ROW, FAILURE, FINISHED, IN_BLOCK, LIMIT, MATCHES, MORE_BLOCK, MORE_DEPTH, MORE_OUTPUT, NEEDED_MATCHES, NEEDED_ROWS, NEW_BLOCK, NEW_SCOPE, NO_LIMIT, PER_SCOPE, PER_SEQUENCE, PER_START, PHASE, ROWS, SCOPE, SCOPE_MATCHES, SEQUENCE_TRIED, STEPS_PER_LOOK, STOPPED, TOO_MANY_IN_SEQUENCE, TOO_MANY_MATCHES, TOO_MANY_PARTIAL_MATCHES, TRIED
+from ostinato.event_queries.enumeration.event_state import (
+    ABSENT_UNTIL,
+    ACCEPT_FROM,
+    ARRANGING,
+    BLOCK_END,
+    BLOCK_MATCHES,
+    BLOCK_ROW,
+    BLOCK_ROWS,
+    BLOCK_TOO_LARGE,
+    CONDITION_FAILED,
+    DEPTH,
+    FAILED,
+    FAILED_ROW,
+    FAILURE,
+    FINISHED,
+    IN_BLOCK,
+    LIMIT,
+    MATCHES,
+    MORE_BLOCK,
+    MORE_DEPTH,
+    MORE_OUTPUT,
+    NEEDED_MATCHES,
+    NEEDED_ROWS,
+    NEW_BLOCK,
+    NEW_SCOPE,
+    NO_LIMIT,
+    PER_SCOPE,
+    PER_SEQUENCE,
+    PER_START,
+    PHASE,
+    ROWS,
+    SCOPE,
+    SCOPE_MATCHES,
+    SEQUENCE_TRIED,
+    STEPS_PER_LOOK,
+    STOPPED,
+    TOO_MANY_IN_SEQUENCE,
+    TOO_MANY_MATCHES,
+    TOO_MANY_PARTIAL_MATCHES,
+    TRIED,
+)
 from ostinato.event_queries.enumeration.event_tables import NEVER
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 
 # Without values here: `build_event_search` puts functions into the globals of the search.
 search_block: Callable[..., Any]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.errors import MatchError
+from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.event_queries.plan.event_program import EdgeTest, Events
 
 Ints = NDArray[np.int32]

@@ -15,8 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.errors import QueryError
+from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
+from ostinato.event_queries.enumeration.event_search import build_event_search
+from ostinato.event_queries.enumeration.event_tables import Steps
+from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions import types as t
 from ostinato.expressions.run_conditions.interpreter import Conditions, check, update
 from ostinato.expressions.run_conditions.lowering import lower_conditions
@@ -25,9 +28,6 @@ from ostinato.expressions.run_conditions.run_columns import Column, tie_to_colum
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Literal, Navigation, Operator, walk
 from ostinato.kernels.kernel_cache import called_kernel
-from ostinato.event_queries.enumeration.event_search import build_event_search
-from ostinato.event_queries.enumeration.event_tables import Steps
-from ostinato.event_queries.language.event_query import RunCondition
 
 NO_LABEL = -1
 _TRUE = Literal("boolean", "TRUE")

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.expressions.parsing import parse_expression
-from ostinato.expressions.syntax import Column, Expr, Name, Operator, rebuild, string_literal
 from ostinato.event_queries.language.event_checks import check_event_query
 from ostinato.event_queries.language.event_conditions import ConditionBinder, Conditions
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_outputs import bind_outputs
 from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, TypeColumn, TypeDefinition
+from ostinato.expressions.parsing import parse_expression
+from ostinato.expressions.syntax import Column, Expr, Name, Operator, rebuild, string_literal
 
 TypeArgument = str | Mapping[str, str] | None
 """The column that names an event's type, or a condition for each type."""

@@ -8,10 +8,10 @@ from datetime import timedelta
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import shown
 from ostinato.errors import QueryError
-from ostinato.expressions.render import quote
 from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.event_queries.language.event_render import render_bound, render_word
 from ostinato.event_queries.language.event_query import EventQuery, TimeSpan
+from ostinato.event_queries.language.event_render import render_bound, render_word
+from ostinato.expressions.render import quote
 
 Length = timedelta | int | str
 """A length of time, a number of events, or the text of either: `"30 MINUTES"`, `"1000 EVENTS"`."""

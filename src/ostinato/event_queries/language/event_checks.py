@@ -6,8 +6,22 @@ from itertools import pairwise
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    EventPattern,
+    EventQuery,
+    InOrder,
+    OneEvent,
+    Repeated,
+    ReturnAggregates,
+    Times,
+    TypeColumn,
+    inner,
+    occurrences,
+)
 from ostinato.expressions.syntax import Call, ColumnRef, Star
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, EventQuery, InOrder, OneEvent, Repeated, ReturnAggregates, Times, TypeColumn, inner, occurrences
 
 
 def check_event_query(query: EventQuery) -> None:

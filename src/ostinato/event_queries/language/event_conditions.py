@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Navigation, rebuild, span_of, walk
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_parser import flat
-from ostinato.event_queries.language.event_terms import EVERY_EVENT, TermReader, one_event
 from ostinato.event_queries.language.event_query import AdjacentCondition, RunCondition, TypeDefinition
+from ostinato.event_queries.language.event_terms import EVERY_EVENT, TermReader, one_event
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Navigation, rebuild, span_of, walk
 
 _NAVIGATED = "FIRST, LAST and aggregates"
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.event_queries.language.event_checks import absent_parts, repeating_variables, variables_outside_not
+from ostinato.event_queries.language.event_query import EventQuery, OneEvent, occurrences
 from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, Name
-from ostinato.event_queries.language.event_checks import absent_parts, repeating_variables, variables_outside_not
-from ostinato.event_queries.language.event_query import EventQuery, OneEvent, occurrences
 
 
 @dataclass(frozen=True, slots=True)

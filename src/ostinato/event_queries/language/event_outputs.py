@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ostinato.errors import Span
+from ostinato.event_queries.language.event_names import EventNames
+from ostinato.event_queries.language.event_query import (
+    EventQuery,
+    EventWindows,
+    Function,
+    GroupColumn,
+    OutputItem,
+    ReturnItem,
+    ReturnMatches,
+    TimeWindows,
+    TrendAggregate,
+    WindowEdge,
+)
+from ostinato.event_queries.language.event_terms import AGGREGATES, TermReader
 from ostinato.expressions.syntax import Call, ColumnRef, Star, span_of, walk
 from ostinato.language import vocabulary
-from ostinato.event_queries.language.event_names import EventNames
-from ostinato.event_queries.language.event_terms import AGGREGATES, TermReader
-from ostinato.event_queries.language.event_query import EventQuery, EventWindows, Function, GroupColumn, OutputItem, ReturnItem, ReturnMatches, TimeWindows, TrendAggregate, WindowEdge
 
 MATCH_COLUMNS = ("match_number", "match_start", "match_end", "events")
 """What RETURN MATCHES gives beside the columns of GROUP BY."""

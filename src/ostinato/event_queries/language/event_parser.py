@@ -5,14 +5,24 @@ from __future__ import annotations
 import re
 
 from ostinato.errors import Span
+from ostinato.event_queries.language.event_checks import check_event_query
+from ostinato.event_queries.language.event_pattern import EventPatternParser
+from ostinato.event_queries.language.event_query import (
+    EventQuery,
+    ReturnAggregates,
+    ReturnItem,
+    ReturnMatches,
+    Same,
+    Selection,
+    TypeColumn,
+    TypeDefinition,
+    occurrences,
+)
+from ostinato.event_queries.language.event_within import event_bound
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parsing import ExpressionParser
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, Subscript, span_of, walk
-from ostinato.event_queries.language.event_within import event_bound
-from ostinato.event_queries.language.event_checks import check_event_query
-from ostinato.event_queries.language.event_pattern import EventPatternParser
-from ostinato.event_queries.language.event_query import EventQuery, ReturnAggregates, ReturnItem, ReturnMatches, Same, Selection, TypeColumn, TypeDefinition, occurrences
 
 _ORDER = "FROM, TYPE, TIME, PATTERN, STRICT or SKIP TILL, WHERE, GROUP BY, WITHIN, RETURN"
 _NAMED = (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from ostinato.errors import Span
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    EventPattern,
+    InOrder,
+    OneEvent,
+    Repeated,
+    Times,
+)
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, EventPattern, InOrder, OneEvent, Repeated, Times
 
 MAX_NESTING = 50
 """How deep patterns may nest; deeper text is an error of ours instead of Python's."""

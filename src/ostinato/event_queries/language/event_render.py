@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from ostinato.event_queries.language.event_parser import default_name
+from ostinato.event_queries.language.event_pattern import NOT_A_VARIABLE
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AllOf,
+    AnyOf,
+    Bound,
+    EventPattern,
+    EventQuery,
+    EventSpan,
+    EventWindows,
+    InOrder,
+    OneEvent,
+    Repeated,
+    ReturnItem,
+    ReturnMatches,
+    Same,
+    Selection,
+    TimeSpan,
+    TimeWindows,
+    TypeColumn,
+    TypeDefinition,
+)
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Call, ColumnRef, Name
-from ostinato.event_queries.language.event_pattern import NOT_A_VARIABLE
-from ostinato.event_queries.language.event_parser import default_name
-from ostinato.event_queries.language.event_query import Absent, AllOf, AnyOf, Bound, EventPattern, EventQuery, EventSpan, EventWindows, InOrder, OneEvent, Repeated, ReturnItem, ReturnMatches, Same, Selection, TimeSpan, TimeWindows, TypeColumn, TypeDefinition
 
 _UNITS = (
     ("DAY", timedelta(days=1)),

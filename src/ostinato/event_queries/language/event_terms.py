@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.errors import Span
+from ostinato.event_queries.language.event_names import EventNames
 from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
@@ -18,7 +19,6 @@ from ostinato.expressions.syntax import (
     walk,
 )
 from ostinato.language import vocabulary
-from ostinato.event_queries.language.event_names import EventNames
 
 EVERY_EVENT: RowSet = None
 """The rows of a column without a variable."""

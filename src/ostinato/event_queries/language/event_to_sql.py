@@ -9,9 +9,30 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ostinato.errors import QueryError
+from ostinato.event_queries.language.event_query import (
+    Absent,
+    AdjacentCondition,
+    AllOf,
+    AnyOf,
+    BoundEventQuery,
+    EventPattern,
+    EventSpan,
+    EventWindows,
+    Function,
+    GroupColumn,
+    InOrder,
+    OneEvent,
+    Repeated,
+    ReturnMatches,
+    RunCondition,
+    Selection,
+    TimeSpan,
+    TimeWindows,
+    TrendAggregate,
+    WindowEdge,
+)
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
-from ostinato.event_queries.language.event_query import Absent, AdjacentCondition, AllOf, AnyOf, BoundEventQuery, EventPattern, EventSpan, EventWindows, Function, GroupColumn, InOrder, OneEvent, Repeated, ReturnMatches, RunCondition, Selection, TimeSpan, TimeWindows, TrendAggregate, WindowEdge
 
 _OUTER = {Function.COUNT: "SUM", Function.SUM: "SUM", Function.MIN: "MIN", Function.MAX: "MAX"}
 

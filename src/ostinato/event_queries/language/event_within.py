@@ -6,12 +6,12 @@ import re
 from datetime import timedelta
 
 from ostinato.errors import Span
+from ostinato.event_queries.language.event_query import Bound, EventSpan, EventWindows, TimeSpan, TimeWindows
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parsing import ExpressionParser
 from ostinato.expressions.syntax import span_of
-from ostinato.event_queries.language.event_query import Bound, EventSpan, EventWindows, TimeSpan, TimeWindows
 
 MAX_EVENTS = 2**62
 MAX_LENGTH = timedelta(days=1_000_000)

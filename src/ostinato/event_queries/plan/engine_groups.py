@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ostinato.event_queries.plan.event_program import Program
-from ostinato.event_queries.plan.event_plan import EventsPlan
 from ostinato.event_queries.language.event_query import occurrences
-from ostinato.event_queries.trends.sharable import KleeneLoop, SharableSet, sharable_sets
-from ostinato.event_queries.trends.templates import MergedTemplate, merged_template
+from ostinato.event_queries.plan.event_plan import EventsPlan
+from ostinato.event_queries.plan.event_program import Program
 from ostinato.event_queries.trends.engine_choice import declined, fitting, tested_condition
+from ostinato.event_queries.trends.sharable import KleeneLoop, SharableSet, sharable_sets
 from ostinato.event_queries.trends.shared.loops import TOO_MANY_WINDOWS
+from ostinato.event_queries.trends.templates import MergedTemplate, merged_template
 
 NOTHING_TO_SHARE = "nothing to share"
 CHEAPER_APART = "neighbours are compared in order, which costs less for each query by itself"

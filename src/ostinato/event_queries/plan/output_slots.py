@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton
-from ostinato.expressions.syntax import Expr
-from ostinato.event_queries.plan.event_program import Slot, SlotKind
 from ostinato.event_queries.language.event_query import Function, GroupColumn, TrendAggregate, WindowEdge
+from ostinato.event_queries.plan.event_program import Slot, SlotKind
+from ostinato.expressions.syntax import Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_state import BucketState
 
 if TYPE_CHECKING:
-    from ostinato.techniques.bounded_latency.report import Report
+    from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)

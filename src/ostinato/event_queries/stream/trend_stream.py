@@ -14,11 +14,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.expressions.values.value_order import group_numbers
-from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
-from ostinato.event_queries.plan.event_plan import QueryPlan
-from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.language.event_query import WindowEdge
+from ostinato.event_queries.plan.event_plan import QueryPlan
+from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
+from ostinato.event_queries.task.engine_runs import engine_runs
+from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
+from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import Batch, one_array, row_masks
 from ostinato.rows.times import microseconds_of
 from ostinato.runtimes.task.shared_matching import SharedMatching
@@ -26,9 +29,6 @@ from ostinato.runtimes.task.stream import Counts
 from ostinato.runtimes.task.stream_batches import joined
 from ostinato.runtimes.task.stream_intake import Gate
 from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
-from ostinato.event_queries.task.engine_runs import engine_runs
-from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
-from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
 from ostinato.stored_state import Section, check, check_columns_are
 
 _STATE = "the header in the state of this stream of event queries"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ostinato.event_queries.plan.event_program import Program, TrendEngine
-from ostinato.event_queries.plan.event_plan import EventsPlan
 from ostinato.event_queries.plan.engine_groups import engine_groups
+from ostinato.event_queries.plan.event_plan import EventsPlan
+from ostinato.event_queries.plan.event_program import Program, TrendEngine
 from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine
 from ostinato.event_queries.trends.shared.shared_engine import SharedEngine, Sharing, declined
 

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.expressions import types as t
-from ostinato.event_queries.plan.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
-from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, SlotOutput
-from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
+from ostinato.event_queries.plan.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, SlotOutput
 from ostinato.event_queries.trends.numbers import number_columns as tn
+from ostinato.expressions import types as t
 from ostinato.rows.times import DAY_US
 
 Ints = NDArray[np.int64]

@@ -11,19 +11,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import speaking_of
+from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions, lower_run_conditions
+from ostinato.event_queries.language.event_query import BoundEventQuery
+from ostinato.event_queries.plan.event_plan import QueryPlan
+from ostinato.event_queries.plan.event_program import Events
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.task.group_results import window_edges
+from ostinato.event_queries.task.sequences import Sequences
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
-from ostinato.event_queries.enumeration.match_conditions import MatchConditions, lower_run_conditions
-from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
-from ostinato.event_queries.plan.event_program import Events
-from ostinato.event_queries.plan.event_plan import QueryPlan
-from ostinato.event_queries.plan.event_types import TypedEventsPlan
-from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.rows.batches import Batch
 from ostinato.rows.ordering import tie_columns
 from ostinato.rows.workload_layout import OutputColumn, Role
-from ostinato.event_queries.task.sequences import Sequences
-from ostinato.event_queries.task.group_results import window_edges
 
 Rows = NDArray[np.int64]
 

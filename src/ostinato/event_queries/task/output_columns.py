@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from ostinato.expressions import types as t
-from ostinato.event_queries.plan.event_program import BoundKind
-from ostinato.event_queries.plan.event_plan import VARIABLE, QueryPlan
-from ostinato.event_queries.plan.event_types import TypedEventsPlan, window_type
 from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
+from ostinato.event_queries.plan.event_plan import VARIABLE, QueryPlan
+from ostinato.event_queries.plan.event_program import BoundKind
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, window_type
+from ostinato.expressions import types as t
 from ostinato.rows.workload_layout import OutputColumn, Role
 
 _EDGES = {WindowEdge.START: Role.WINDOW_START, WindowEdge.END: Role.WINDOW_END}

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.event_queries.plan.event_program import PairTest
 from ostinato.expressions.evaluate import Prepared, prepare
 from ostinato.expressions.syntax import Expr, Navigation
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.vectors import Vector
-from ostinato.event_queries.plan.event_program import PairTest
 
 
 def tie_pair_tests(

@@ -12,27 +12,33 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, speaking_of
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions
+from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_plan import QueryPlan
+from ostinato.event_queries.plan.event_program import BoundKind, Events, Program, QueryResults, SlotKind
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, engine_numbers
+from ostinato.event_queries.task.engine_runs import ProgramAt, Sharing, engine_runs
+from ostinato.event_queries.task.group_results import (
+    OutputContext,
+    conjunction,
+    nothing_found,
+    of_groups,
+    output_columns,
+)
+from ostinato.event_queries.task.match_columns import Scene, match_columns, run_conditions, shown_matches, tie_breakers
+from ostinato.event_queries.task.output_columns import match_output
+from ostinato.event_queries.task.pair_tests import tie_pair_tests
+from ostinato.event_queries.task.sequences import Keys, Sequences, find_sequences
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal
 from ostinato.expressions.values.vectors import Vector, from_arrow
-from ostinato.event_queries.enumeration.match_conditions import MatchConditions
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
-from ostinato.event_queries.plan.event_program import BoundKind, Events, Program, QueryResults, SlotKind
-from ostinato.event_queries.plan.event_plan import QueryPlan
-from ostinato.event_queries.plan.event_types import TypedEventsPlan, engine_numbers
-from ostinato.event_queries.language.event_query import Selection
 from ostinato.rows.batches import Batch, Mask
 from ostinato.rows.workload_layout import OutputColumn
-from ostinato.event_queries.task.pair_tests import tie_pair_tests
-from ostinato.event_queries.task.sequences import Keys, Sequences, find_sequences
 from ostinato.runtimes.task.shared_matching import SharedMatching
-from ostinato.event_queries.task.output_columns import match_output
-from ostinato.event_queries.task.engine_runs import ProgramAt, Sharing, engine_runs
-from ostinato.event_queries.task.match_columns import Scene, match_columns, run_conditions, shown_matches, tie_breakers
-from ostinato.event_queries.task.group_results import OutputContext, conjunction, nothing_found, of_groups, output_columns
 
 if TYPE_CHECKING:
-    from ostinato.techniques.bounded_latency.report import Report
+    from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)

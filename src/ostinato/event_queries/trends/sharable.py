@@ -9,8 +9,8 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program, Slot, SlotKind
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program, Slot, SlotKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from ostinato.expressions.types import Settings
 from ostinato.language.match_recognize import parse_clause
 from ostinato.language.render import render_clause
 from ostinato.planning.typed import Limits
-from ostinato.runtimes.spark.clause_stream_task import CLAUSES, ClauseStreamDefinition, read_clause_definition
-from ostinato.spark.event_queries.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
 from ostinato.runtimes.spark.query import SparkQuery, plan_query
 from ostinato.runtimes.spark.stream_workers import FORMAT, check_format, digest
+from ostinato.spark.event_queries.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
+from ostinato.spark.workloads.clauses_stream_task import CLAUSES, ClauseStreamDefinition, read_clause_definition
 from ostinato.stored_state import reading
 from ostinato.streams.stream_settings import StreamSettings
 

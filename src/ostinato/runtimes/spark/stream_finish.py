@@ -10,10 +10,6 @@ from pyspark.sql import types as s
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.spark.clause_stream_finish import finished_clauses
-from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
-from ostinato.spark.event_queries.event_finish import finished_events
-from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import FinishBuckets
 from ostinato.runtimes.spark.stream_checkpoint import check_folder, check_session, open_checkpoint
@@ -23,6 +19,10 @@ from ostinato.runtimes.spark.stream_task import stream_task
 from ostinato.runtimes.spark.workers import Checked
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.spark.correlations.correlation_finish import finish_correlation
+from ostinato.spark.event_queries.event_finish import finished_events
+from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
+from ostinato.spark.workloads.clauses_finish import finished_clauses
+from ostinato.spark.workloads.clauses_stream_task import ClauseStreamDefinition
 
 
 @only_our_errors()

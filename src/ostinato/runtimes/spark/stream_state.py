@@ -14,14 +14,14 @@ from pyspark.sql import types as s
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.spark.clause_stream_task import ClauseStreamDefinition
-from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
 from ostinato.runtimes.spark.query import RAISES
 from ostinato.runtimes.spark.stream_buckets import rows_or_error, states_of
 from ostinato.runtimes.spark.stream_checkpoint import check_folder, open_checkpoint
 from ostinato.runtimes.spark.stream_definition import Definition, StreamDefinition
 from ostinato.runtimes.spark.stream_task import StreamTask, stream_task
 from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
+from ostinato.spark.workloads.clauses_stream_task import ClauseStreamDefinition
 
 if TYPE_CHECKING:
     from ostinato.runtimes.task.stream_state import BucketState

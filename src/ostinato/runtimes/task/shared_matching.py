@@ -11,7 +11,7 @@ from ostinato.event_queries.enumeration.event_matches import EventMatches
 from ostinato.event_queries.task.match_columns import Scene
 
 if TYPE_CHECKING:
-    from ostinato.techniques.bounded_latency.report import Report
+    from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)

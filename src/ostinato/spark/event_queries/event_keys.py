@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ostinato.event_queries.language.event_query import (
+    BoundEventQuery,
+    EventSpan,
+    EventWindows,
+    ReturnMatches,
+    TimeSpan,
+)
 from ostinato.event_queries.plan.event_plan import plan_events
-from ostinato.event_queries.language.event_query import BoundEventQuery, EventSpan, EventWindows, ReturnMatches, TimeSpan
 
 
 class ShuffleKey(NamedTuple):
@@ -39,6 +45,6 @@ def _is_carried(bound: BoundEventQuery) -> bool:
     """Whether a match is known when its last event is: no window to wait for, and the shared matcher takes it."""
     if not isinstance(bound.query.bound, TimeSpan | EventSpan):
         return False
-    from ostinato.planning.bounded_plan import why_declined  # loads kernels
+    from ostinato.workloads.plan.event_programs import why_declined  # loads kernels
 
     return why_declined(plan_events([bound]).queries[0]) is None

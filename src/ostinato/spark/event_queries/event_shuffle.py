@@ -20,27 +20,27 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.language.event_query import BoundEventQuery
+from ostinato.event_queries.plan.event_plan import VARIABLE, EventsPlan, plan_events
+from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
+from ostinato.event_queries.task.output_columns import trend_columns
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Cast, Expr, Operator
 from ostinato.expressions.types import Settings
-from ostinato.event_queries.plan.event_plan import VARIABLE, EventsPlan, plan_events
-from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
-from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.rows.workload_layout import Layout, OutputColumn, Role
-from ostinato.runtimes.bounded_options import BoundRequest
-from ostinato.runtimes.bounded_report import REPORT_TYPE
-from ostinato.spark.event_queries.event_keys import ShuffleKey
-from ostinato.spark.event_queries.event_tasks import PARTS, QUERY, REPORT, EventsTask, GroupsTask, PartsTask, SumsTask
 from ostinato.runtimes.spark.query import packed_conditions, refusal
 from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
 from ostinato.runtimes.spark.types import arrow_type, spark_type
 from ostinato.runtimes.spark.workers import Checked
-from ostinato.event_queries.task.output_columns import trend_columns
+from ostinato.spark.event_queries.event_keys import ShuffleKey
+from ostinato.spark.event_queries.event_tasks import PARTS, QUERY, REPORT, EventsTask, GroupsTask, PartsTask, SumsTask
+from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.report_rows import REPORT_TYPE
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.task.bounded import SharedPlans
+    from ostinato.workloads.task.shared_event_matches import SharedPlans
 
 
 def stored_name(place: int) -> str:
@@ -145,7 +145,7 @@ class Shuffle:
         if not self.carried and self.request.is_empty and (matches < 2 or self.options.sharing == "never"):
             return None
         from ostinato.event_queries.enumeration.event_matches import MatchLimits
-        from ostinato.runtimes.task.bounded import shared_plans
+        from ostinato.workloads.task.shared_event_matches import shared_plans
 
         limits = MatchLimits(None, self.options.max_matches, self.options.max_partial_matches)
         carried = frozenset(range(len(self.numbers))) if self.carried else frozenset()

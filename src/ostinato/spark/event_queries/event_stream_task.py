@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.event_queries.event_options import EventOptions
-from ostinato.expressions.types import Settings
 from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.event_queries.language.event_query import EventQuery
-from ostinato.runtimes.bounded_options import UNBOUNDED, BoundRequest
-from ostinato.spark.event_queries.event_tasks import EventsTask
+from ostinato.event_queries.language.event_render import render_event_query
+from ostinato.expressions.types import Settings
 from ostinato.runtimes.spark.stream_workers import ByDefinition, definition_json, digest, with_decided
 from ostinato.runtimes.spark.task import condition_places
+from ostinato.spark.event_queries.event_tasks import EventsTask
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 
 if TYPE_CHECKING:
     from ostinato.event_queries.plan.event_types import TypedEventsPlan
-    from ostinato.runtimes.task.bounded import SharedPlans
-    from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
     from ostinato.event_queries.stream.trend_steps import TrendRows
     from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
+    from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
+    from ostinato.workloads.task.shared_event_matches import SharedPlans
 
 EVENTS = "events"
 """Tells the definition of event queries from that of a clause."""
@@ -119,14 +119,14 @@ def _worker(key: ByDefinition[EventStreamTask]) -> TrendStreamWorker | SharedStr
     task = key.task.task
     places = condition_places(len(task.typed.plan.conditions))
     if key.task.carried:
-        from ostinato.runtimes.task.bounded_stream import SharedStreamWorker
+        from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
 
         assert task.shared is not None
         (shared,) = task.shared.plans
         shared = shared.for_buckets(task.options.buckets)
         return SharedStreamWorker(task.typed, task.names, key.task.shipped, places, shared, task.worker_options())
-    from ostinato.runtimes.task.bounded import shared_plans
     from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
+    from ostinato.workloads.task.shared_event_matches import shared_plans
 
     options = task.worker_options()
 

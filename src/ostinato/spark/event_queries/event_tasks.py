@@ -13,14 +13,14 @@ from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.runtimes.bounded_options import BoundRequest
 from ostinato.runtimes.spark.task import condition_places
+from ostinato.workloads.bound_request import BoundRequest
 
 if TYPE_CHECKING:
-    from ostinato.rows.batches import Batch
-    from ostinato.runtimes.task.bounded import SharedPlans
     from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
-    from ostinato.techniques.bounded_latency.report import Report
+    from ostinato.rows.batches import Batch
+    from ostinato.workloads.shedding.report import Report
+    from ostinato.workloads.task.shared_event_matches import SharedPlans
 
 REPORT = f"{PREFIX}report"
 """What was given up for a query; NULL in the rows that it found."""
@@ -94,7 +94,7 @@ class EventsTask:
     def report_rows(self, report: Report) -> Batches:
         """What was given up, as rows that leave beside those of the queries."""
         from ostinato.rows.batches import OutputRows, batches_of
-        from ostinato.runtimes.bounded_report import report_values
+        from ostinato.workloads.report_rows import report_values
 
         values = report_values(report)
         whose = [self.numbers[self.names.index(name)] for name in values.field("query").to_pylist()]
@@ -145,10 +145,10 @@ class SumsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.rows.batches import failure
         from ostinato.event_queries.task.group_partials import together, unpacked
         from ostinato.event_queries.task.group_results import of_groups
         from ostinato.event_queries.task.trend_worker import slot_kinds
+        from ostinato.rows.batches import failure
 
         records: dict[int, list[bytes]] = {}
         for batch in batches:

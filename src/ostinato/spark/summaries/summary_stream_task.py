@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.expressions.types import Settings
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.trends.numbers.number_columns import NumberForm
+from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import PREFIX
 from ostinato.runtimes.spark.stream_definition import SUMMARY
 from ostinato.runtimes.spark.stream_workers import FORMAT, ByDefinition

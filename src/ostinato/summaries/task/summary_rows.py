@@ -22,10 +22,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.event_queries.plan.event_types import MAX_EXACT_PRECISION, engine_numbers
 from ostinato.expressions import types as t
 from ostinato.expressions.values.value_order import OrderKey, group_numbers
 from ostinato.expressions.values.vectors import from_arrow
-from ostinato.event_queries.plan.event_types import MAX_EXACT_PRECISION, engine_numbers
 from ostinato.rows.ordering import order_rows
 from ostinato.rows.times import microseconds_of
 from ostinato.summaries.engine.summary import SummaryEvents

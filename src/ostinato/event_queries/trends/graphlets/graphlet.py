@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernels.stopping import check_stopped
 from ostinato.event_queries.trends.graphlets.burst_benefit import BurstWork, Costs, engine_costs
 from ostinato.event_queries.trends.graphlets.optimizer import Choice, choose
+from ostinato.kernels.stopping import check_stopped
 
 Matrix = NDArray[np.object_]
 Mask = NDArray[np.bool_]

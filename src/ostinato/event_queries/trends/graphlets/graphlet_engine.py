@@ -16,13 +16,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, EdgeTest, EngineStep, Events, Extended, Numbers, Program, QueryResults, SlotKind, TrendEngine
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.stored_state import reading
+from ostinato.event_queries.plan.event_program import (
+    NO_VALUE,
+    BoundKind,
+    EdgeTest,
+    EngineStep,
+    Events,
+    Extended,
+    Numbers,
+    Program,
+    QueryResults,
+    SlotKind,
+    TrendEngine,
+)
 from ostinato.event_queries.trends.graphlets.graphlet import Matrix, decide
 from ostinato.event_queries.trends.graphlets.graphlet_state import STATE, pack, unpack
 from ostinato.event_queries.trends.graphlets.walk import Walk, parts_of
 from ostinato.event_queries.trends.shared.loops import Loop, possible_loops
+from ostinato.stored_state import reading
 
 PROGRAMS = "programs on graphlets"
 """In the statistics: the programs that ran here."""

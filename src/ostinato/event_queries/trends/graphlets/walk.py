@@ -12,10 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.kernels.stopping import check_stopped
 from ostinato.event_queries.plan.event_program import NO_VALUE, NO_WINDOW, BoundKind, EdgeTest, Events, Slot, SlotKind
-from ostinato.event_queries.trends.graphlets.graphlet import Adjacency, Candidate, Matrix, Propagated, Shared, propagated, shared_graphlet
+from ostinato.event_queries.trends.graphlets.graphlet import (
+    Adjacency,
+    Candidate,
+    Matrix,
+    Propagated,
+    Shared,
+    propagated,
+    shared_graphlet,
+)
 from ostinato.event_queries.trends.graphlets.graphlet_state import KeptLane, KeptSequence, as_integers, check_sequence
+from ostinato.kernels.stopping import check_stopped
 
 if TYPE_CHECKING:
     from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine

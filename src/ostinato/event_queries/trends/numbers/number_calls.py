@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numba
 
-from ostinato.kernels.kernel_cache import Function, called_kernel
 from ostinato.event_queries.trends.numbers import number_table as numbers
+from ostinato.kernels.kernel_cache import Function, called_kernel
 
 
 def woven(function: Function) -> Function:

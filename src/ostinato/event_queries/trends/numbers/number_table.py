@@ -17,9 +17,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernels.kernel_cache import called_kernel, inline_kernel, interpreted
 from ostinato.event_queries.plan.event_program import Extended
-from ostinato.event_queries.trends.numbers.limbs import BASE, BITS, STEP, add_limbs, add_product_limbs, add_scaled_limbs, add_small_limbs, as_real, bit_length, int_of_limbs, limbs_of_int, scale_limbs, shift_limbs
+from ostinato.event_queries.trends.numbers.limbs import (
+    BASE,
+    BITS,
+    STEP,
+    add_limbs,
+    add_product_limbs,
+    add_scaled_limbs,
+    add_small_limbs,
+    as_real,
+    bit_length,
+    int_of_limbs,
+    limbs_of_int,
+    scale_limbs,
+    shift_limbs,
+)
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel, interpreted
 
 FEW = 1 << 30
 """A product of two numbers below this is a limb."""

@@ -12,13 +12,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Events, PairTest, Program, QueryResults
-from ostinato.stored_state import LARGEST, check, reading
-from ostinato.event_queries.trends.separate.kept_events import KEPT_STATE, Ints, Kept, Reads, arriving, pack_kept, together, unpack_kept
+from ostinato.event_queries.trends.separate.kept_events import (
+    KEPT_STATE,
+    Ints,
+    Kept,
+    Reads,
+    arriving,
+    pack_kept,
+    together,
+    unpack_kept,
+)
 from ostinato.event_queries.trends.separate.ordered_at_once import results_at_once
 from ostinato.event_queries.trends.separate.ordered_edges import OrderedEdges
 from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
 from ostinato.event_queries.trends.separate.totals import Counted, Totals, as_results, pack_totals, unpack_totals
 from ostinato.event_queries.trends.separate.visiting import Visit
+from ostinato.stored_state import LARGEST, check, reading
 
 NOT_BEGUN = NO_WINDOW
 MOST_ROWS = 1 << 17

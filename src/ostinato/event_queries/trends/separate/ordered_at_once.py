@@ -10,10 +10,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ostinato.kernels.stopping import check_stopped
-from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Events, Extended, Extent, Numbers, Program, QueryResults
+from ostinato.event_queries.plan.event_program import (
+    NO_WINDOW,
+    BoundKind,
+    Events,
+    Extended,
+    Extent,
+    Numbers,
+    Program,
+    QueryResults,
+)
 from ostinato.event_queries.trends.separate.kept_events import Ints, Reads, arriving
 from ostinato.event_queries.trends.separate.ordered_edges import OrderedEdges
+from ostinato.kernels.stopping import check_stopped
 
 MOST_ROWS = 1 << 20
 """Of windows that are evaluated together; an event counts once for each window that it is in."""

@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, Extended, Numbers, PairTest, Program, QueryResults
+from ostinato.event_queries.plan.event_program import (
+    NO_VALUE,
+    EdgeTest,
+    Extended,
+    Numbers,
+    PairTest,
+    Program,
+    QueryResults,
+)
 from ostinato.event_queries.trends.numbers.number_table import grown
 from ostinato.event_queries.trends.separate import ordered_kernel as ok
 from ostinato.event_queries.trends.separate.kept_events import Bools, Ints, Kept, Reads, together
@@ -21,6 +28,7 @@ from ostinato.event_queries.trends.separate.running_results import RunningResult
 from ostinato.event_queries.trends.separate.slot_values import SlotLayout, in_order, value_bits
 from ostinato.event_queries.trends.separate.sums import Values
 from ostinato.event_queries.trends.separate.totals import SOME, Totals, as_multiple
+from ostinato.kernels.stopping import check_stopped, stop_flag
 
 COLUMNS = 8
 PAIRS = 1 << 22

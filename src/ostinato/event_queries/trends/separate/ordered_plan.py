@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
-from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Program
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.trends.separate.ordered_kernel import ABOVE, BELOW, EACH, LISTED, PLAIN, WITH_EQUAL, WITHOUT_EQUAL, OrderedPlan
+from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Program
+from ostinato.event_queries.trends.separate.ordered_kernel import (
+    ABOVE,
+    BELOW,
+    EACH,
+    LISTED,
+    PLAIN,
+    WITH_EQUAL,
+    WITHOUT_EQUAL,
+    OrderedPlan,
+)
 from ostinato.event_queries.trends.separate.running_plan import MOST_BITS, is_single
 
 NO_TEST = -1

@@ -12,12 +12,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.event_queries.trends.numbers.limbs import BITS, bit_length
 from ostinato.event_queries.trends.numbers.number_table import set_small
-from ostinato.event_queries.trends.separate.running_arrays import COUNT_BITS, FAILED, FAR, FINISHED, HEAD, LANES, LOADED, MORE_COLUMNS, NEXT, OVER, ROW, SEQUENCE, SLACK, SLOT_BITS, SPAN, STOPPED, STRICT, SUMMED, UNBOUNDED, WAITING, WINDOWS, WORDS
+from ostinato.event_queries.trends.separate.running_arrays import (
+    COUNT_BITS,
+    FAILED,
+    FAR,
+    FINISHED,
+    HEAD,
+    LANES,
+    LOADED,
+    MORE_COLUMNS,
+    NEXT,
+    OVER,
+    ROW,
+    SEQUENCE,
+    SLACK,
+    SLOT_BITS,
+    SPAN,
+    STOPPED,
+    STRICT,
+    SUMMED,
+    UNBOUNDED,
+    WAITING,
+    WINDOWS,
+    WORDS,
+)
 from ostinato.event_queries.trends.separate.running_state import give, load, save
 from ostinato.event_queries.trends.separate.sums import clear, lead, merge
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 
 
 @inline_kernel

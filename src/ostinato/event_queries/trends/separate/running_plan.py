@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
-from ostinato.event_queries.plan.event_program import BoundKind, Program
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_program import BoundKind, Program
 from ostinato.event_queries.trends.separate.running_arrays import ANY, NEXT, SPAN, STRICT, UNBOUNDED, WINDOWS, Plan
 
 MOST_BITS = 62

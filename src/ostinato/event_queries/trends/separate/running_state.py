@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.event_queries.trends.numbers.number_table import is_zero
-from ostinato.event_queries.trends.separate.running_arrays import COUNT_BITS, FAR, FINISHED, HEAD, LANES, LIMBS, MORE_OUTPUT, MORE_STATE, OVER, RECORDS, SEQUENCE, SLACK, WORDS
+from ostinato.event_queries.trends.separate.running_arrays import (
+    COUNT_BITS,
+    FAR,
+    FINISHED,
+    HEAD,
+    LANES,
+    LIMBS,
+    MORE_OUTPUT,
+    MORE_STATE,
+    OVER,
+    RECORDS,
+    SEQUENCE,
+    SLACK,
+    WORDS,
+)
 from ostinato.event_queries.trends.separate.sums import clear
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 
 
 @inline_kernel

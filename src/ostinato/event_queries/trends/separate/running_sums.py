@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.stored_state import check
+from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
 from ostinato.event_queries.trends.numbers.number_table import grown
 from ostinato.event_queries.trends.separate import running_arrays as ra
 from ostinato.event_queries.trends.separate.running_checks import are_sound
@@ -20,6 +18,8 @@ from ostinato.event_queries.trends.separate.running_plan import make_plan
 from ostinato.event_queries.trends.separate.running_results import RunningResults
 from ostinato.event_queries.trends.separate.slot_values import SlotLayout, value_bits
 from ostinato.event_queries.trends.separate.sums import Values
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.stored_state import check
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, EngineStep, Events, Program, TrendEngine
-from ostinato.stored_state import check, reading
 from ostinato.event_queries.trends.separate.buffered import Buffered
 from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
 from ostinato.event_queries.trends.separate.running_plan import needs_events
 from ostinato.event_queries.trends.separate.running_sums import RunningSums
+from ostinato.stored_state import check, reading
 
 MAGIC = b"OSTt"
 VERSION = 1

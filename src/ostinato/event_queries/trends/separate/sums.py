@@ -11,8 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.event_queries.trends.numbers.number_table import (
+    Table,
+    add,
+    add_scaled,
+    add_scaled_float,
+    is_zero,
+    set_zero,
+)
 from ostinato.kernels.kernel_cache import inline_kernel
-from ostinato.event_queries.trends.numbers.number_table import Table, add, add_scaled, add_scaled_float, is_zero, set_zero
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
-from ostinato.kernels.stopping import check_stopped
-from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
 from ostinato.event_queries.trends.separate.edge_tests import compare_values
 from ostinato.event_queries.trends.separate.kept_events import Bools, Ints, Kept, Reads
 from ostinato.event_queries.trends.separate.totals import SOME, Totals, as_multiple, better
+from ostinato.kernels.stopping import check_stopped
 
 NOWHERE = -1
 

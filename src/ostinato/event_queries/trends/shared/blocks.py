@@ -14,12 +14,60 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
-from ostinato.event_queries.trends.numbers.number_calls import add, add_scaled, add_small, shift_left, subtract, woven
 from ostinato.event_queries.trends.numbers.limbs import bit_length
+from ostinato.event_queries.trends.numbers.number_calls import add, add_scaled, add_small, shift_left, subtract, woven
 from ostinato.event_queries.trends.shared.layout import NONE, Layout
-from ostinato.event_queries.trends.shared.sections import BURSTS, DONE, ENTRY_ENTRIES, ENTRY_FRESH, ENTRY_LANES, EXTENT_KIND, EXTENT_LANES, EXTENTS, FAR, LANE_EXTREME, LANE_HAS, LANE_IS_OPEN, LANE_POSITION, LANE_POSITION_FROM, LANE_ROW, LANE_STAMP, LAST_SEQUENCE, LOG_QUERIES, LOGS, LOOP_AHEAD, LOOP_KEEPS_CELL, LOOP_KEEPS_FROM, LOOP_LOG, NOT_BEGUN, NUMBERS_FULL, OPEN_CHANGE, OPEN_FIRST, OPEN_NEXT, PLACE_ROW, QUERIES, QUERY_EXTENT, QUERY_FIRST_LANE, QUERY_LOOP_FROM, ROW, SAVED, SEQUENCE, SHARED, SNAPSHOTS, STOPPED, SYMBOL_ACTION, SYMBOL_ACTION_FROM, SYMBOL_LOG, SYMBOL_LOG_FROM, SYMBOL_ROW, TIME_ROW, UPDATES, packed
+from ostinato.event_queries.trends.shared.sections import (
+    BURSTS,
+    DONE,
+    ENTRY_ENTRIES,
+    ENTRY_FRESH,
+    ENTRY_LANES,
+    EXTENT_KIND,
+    EXTENT_LANES,
+    EXTENTS,
+    FAR,
+    LANE_EXTREME,
+    LANE_HAS,
+    LANE_IS_OPEN,
+    LANE_POSITION,
+    LANE_POSITION_FROM,
+    LANE_ROW,
+    LANE_STAMP,
+    LAST_SEQUENCE,
+    LOG_QUERIES,
+    LOGS,
+    LOOP_AHEAD,
+    LOOP_KEEPS_CELL,
+    LOOP_KEEPS_FROM,
+    LOOP_LOG,
+    NOT_BEGUN,
+    NUMBERS_FULL,
+    OPEN_CHANGE,
+    OPEN_FIRST,
+    OPEN_NEXT,
+    PLACE_ROW,
+    QUERIES,
+    QUERY_EXTENT,
+    QUERY_FIRST_LANE,
+    QUERY_LOOP_FROM,
+    ROW,
+    SAVED,
+    SEQUENCE,
+    SHARED,
+    SNAPSHOTS,
+    STOPPED,
+    SYMBOL_ACTION,
+    SYMBOL_ACTION_FROM,
+    SYMBOL_LOG,
+    SYMBOL_LOG_FROM,
+    SYMBOL_ROW,
+    TIME_ROW,
+    UPDATES,
+    packed,
+)
 from ostinato.event_queries.trends.shared.windows import close_until, move_windows
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
 
 Ints = NDArray[np.int64]
 

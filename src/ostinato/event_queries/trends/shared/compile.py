@@ -9,7 +9,21 @@ import numpy as np
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
 from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program, Slot, SlotKind
-from ostinato.event_queries.trends.shared.layout import NONE, Actions, Compiled, Ints, Layout, LogColumns, Loops, Queries, SlotPlaces, Stream, Streams, Targets, Windows
+from ostinato.event_queries.trends.shared.layout import (
+    NONE,
+    Actions,
+    Compiled,
+    Ints,
+    Layout,
+    LogColumns,
+    Loops,
+    Queries,
+    SlotPlaces,
+    Stream,
+    Streams,
+    Targets,
+    Windows,
+)
 from ostinato.event_queries.trends.shared.loops import Loop, absent_conditions, loops
 
 

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.event_queries.plan.event_program import Events
 from ostinato.event_queries.trends.shared.blocks import one_at_a_time
 from ostinato.event_queries.trends.shared.layout import Compiled, Stream
-from ostinato.event_queries.trends.shared.sections import SYMBOL_ACTION, SYMBOL_ACTION_FROM, SYMBOL_LOG, SYMBOL_LOG_FROM, packed
+from ostinato.event_queries.trends.shared.sections import (
+    SYMBOL_ACTION,
+    SYMBOL_ACTION_FROM,
+    SYMBOL_LOG,
+    SYMBOL_LOG_FROM,
+    packed,
+)
+from ostinato.kernels.kernel_cache import borrowing_kernel
 
 _WORD = 62
 _BUCKETS = 1 << 14

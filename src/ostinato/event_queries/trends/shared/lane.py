@@ -4,11 +4,53 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernels.kernel_cache import called_kernel
-from ostinato.event_queries.trends.numbers.number_calls import add, add_scaled, add_scaled_float, add_small, set_small, subtract, woven
+from ostinato.event_queries.trends.numbers.number_calls import (
+    add,
+    add_scaled,
+    add_scaled_float,
+    add_small,
+    set_small,
+    subtract,
+    woven,
+)
 from ostinato.event_queries.trends.shared.logs import WORD, catch_up, take_extreme
 from ostinato.event_queries.trends.shared.places import cell_widths, lane_starts
-from ostinato.event_queries.trends.shared.sections import ACTION_CONSTANT, ACTION_ESOURCE_CELL, ACTION_ESOURCE_FROM, ACTION_EXTREME_FROM, ACTION_EXTREME_STREAM, ACTION_REAL_FROM, ACTION_REAL_STREAM, ACTION_SLOT_FROM, ACTION_SLOT_STREAM, ACTION_STARTS, ACTION_TARGET, ACTION_TERM_CELL, ACTION_TERM_FROM, ACTION_TERM_SIGN, ASIDE_SPARE, ENTRY_ENTRIES, ENTRY_ENTRY_FROM, ENTRY_GROWTH, HAS_ROWS, INT_ROWS, KEY_ROWS, LANE_HAS, LANE_KEY, LANE_POSITION, LANE_POSITION_FROM, LANE_ROW, LOOP_LOG, QUERY_LOOP_FROM, SNAPSHOTS, TARGET_ADD_CELL, TARGET_ADD_FROM, TARGET_EADD_CELL, TARGET_EADD_FROM
+from ostinato.event_queries.trends.shared.sections import (
+    ACTION_CONSTANT,
+    ACTION_ESOURCE_CELL,
+    ACTION_ESOURCE_FROM,
+    ACTION_EXTREME_FROM,
+    ACTION_EXTREME_STREAM,
+    ACTION_REAL_FROM,
+    ACTION_REAL_STREAM,
+    ACTION_SLOT_FROM,
+    ACTION_SLOT_STREAM,
+    ACTION_STARTS,
+    ACTION_TARGET,
+    ACTION_TERM_CELL,
+    ACTION_TERM_FROM,
+    ACTION_TERM_SIGN,
+    ASIDE_SPARE,
+    ENTRY_ENTRIES,
+    ENTRY_ENTRY_FROM,
+    ENTRY_GROWTH,
+    HAS_ROWS,
+    INT_ROWS,
+    KEY_ROWS,
+    LANE_HAS,
+    LANE_KEY,
+    LANE_POSITION,
+    LANE_POSITION_FROM,
+    LANE_ROW,
+    LOOP_LOG,
+    QUERY_LOOP_FROM,
+    SNAPSHOTS,
+    TARGET_ADD_CELL,
+    TARGET_ADD_FROM,
+    TARGET_EADD_CELL,
+    TARGET_EADD_FROM,
+)
+from ostinato.kernels.kernel_cache import called_kernel
 
 _SPARE_LIMBS = 5
 _BITS = 60

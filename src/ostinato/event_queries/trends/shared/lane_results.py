@@ -11,9 +11,24 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Events, Extended, Numbers, Program, QueryResults, SlotKind
 from ostinato.event_queries.trends.numbers.number_table import to_extended, to_ints
-from ostinato.event_queries.trends.shared.layout import SlotPlaces
 from ostinato.event_queries.trends.shared.event_symbols import values_of_keys
-from ostinato.event_queries.trends.shared.sections import RESULT_EXTREME, RESULT_EXTREME_ROOM, RESULT_EXTREMES, RESULT_HAS, RESULT_KEY, RESULT_QUERY, RESULT_REAL, RESULT_REALS, RESULT_ROW, RESULT_ROWS, RESULT_SEQUENCE, RESULT_WINDOW, RESULTS, section
+from ostinato.event_queries.trends.shared.layout import SlotPlaces
+from ostinato.event_queries.trends.shared.sections import (
+    RESULT_EXTREME,
+    RESULT_EXTREME_ROOM,
+    RESULT_EXTREMES,
+    RESULT_HAS,
+    RESULT_KEY,
+    RESULT_QUERY,
+    RESULT_REAL,
+    RESULT_REALS,
+    RESULT_ROW,
+    RESULT_ROWS,
+    RESULT_SEQUENCE,
+    RESULT_WINDOW,
+    RESULTS,
+    section,
+)
 
 if TYPE_CHECKING:
     from ostinato.event_queries.trends.shared.shared_engine import Work

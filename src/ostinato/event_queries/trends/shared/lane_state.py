@@ -9,11 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.stored_state import LARGEST, check, check_ranges, reading
 from ostinato.event_queries.trends.numbers.limbs import BASE, STEP
 from ostinato.event_queries.trends.numbers.number_table import grown
 from ostinato.event_queries.trends.shared.layout import Layout
-from ostinato.event_queries.trends.shared.sections import ENTRY_LANES, LANE_EXTREME, LANE_HAS, LANE_IS_OPEN, LANE_KEY, LANE_POSITION, LANE_POSITION_FROM, LANE_REAL_ROW, LANE_ROW, LANE_STAMP, NOT_BEGUN, OPEN_FIRST, OPEN_NEXT
+from ostinato.event_queries.trends.shared.sections import (
+    ENTRY_LANES,
+    LANE_EXTREME,
+    LANE_HAS,
+    LANE_IS_OPEN,
+    LANE_KEY,
+    LANE_POSITION,
+    LANE_POSITION_FROM,
+    LANE_REAL_ROW,
+    LANE_ROW,
+    LANE_STAMP,
+    NOT_BEGUN,
+    OPEN_FIRST,
+    OPEN_NEXT,
+)
+from ostinato.stored_state import LARGEST, check, check_ranges, reading
 
 if TYPE_CHECKING:
     from ostinato.event_queries.trends.shared.shared_engine import Work

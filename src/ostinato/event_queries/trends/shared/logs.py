@@ -10,9 +10,61 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.number_calls import add, add_scaled, add_scaled_float, copy, scale, shift_left, subtract, woven
 from ostinato.event_queries.trends.numbers.limbs import bit_length
-from ostinato.event_queries.trends.shared.sections import ENTRY_ENTRIES, ENTRY_ENTRY_FROM, ENTRY_EVENTS, ENTRY_FRESH, ENTRY_GROWTH, ENTRY_INT_AT, ENTRY_INT_HIGH, ENTRY_INT_LOW, ENTRY_MARKED, ENTRY_REAL_AT, ENTRY_STACK_AT, ENTRY_STACK_ENTRY, ENTRY_STACK_KEY, ENTRY_STACK_SIZE, ENTRY_TIE_ENTRY, ENTRY_TIES, HAS_ROWS, INT_ROWS, KEY_ROWS, LANE_HAS, LANE_KEY, LANE_POSITION, LOG_EXTREME_FROM, LOG_EXTREME_STREAM, LOG_INT_FROM, LOG_INT_STREAM, LOG_REAL_FROM, LOG_REAL_STREAM, LOGS, LOOP_AHEAD, LOOP_EAHEAD, LOOP_EKEEPS_CELL, LOOP_EKEEPS_FROM, LOOP_EXTREME_FROM, LOOP_EXTREME_LOG, LOOP_KEEPS_CELL, LOOP_KEEPS_FROM, LOOP_LOG, LOOP_REAL_FROM, LOOP_REAL_LOG, LOOP_SLOT_FROM, LOOP_SLOT_LOG
+from ostinato.event_queries.trends.numbers.number_calls import (
+    add,
+    add_scaled,
+    add_scaled_float,
+    copy,
+    scale,
+    shift_left,
+    subtract,
+    woven,
+)
+from ostinato.event_queries.trends.shared.sections import (
+    ENTRY_ENTRIES,
+    ENTRY_ENTRY_FROM,
+    ENTRY_EVENTS,
+    ENTRY_FRESH,
+    ENTRY_GROWTH,
+    ENTRY_INT_AT,
+    ENTRY_INT_HIGH,
+    ENTRY_INT_LOW,
+    ENTRY_MARKED,
+    ENTRY_REAL_AT,
+    ENTRY_STACK_AT,
+    ENTRY_STACK_ENTRY,
+    ENTRY_STACK_KEY,
+    ENTRY_STACK_SIZE,
+    ENTRY_TIE_ENTRY,
+    ENTRY_TIES,
+    HAS_ROWS,
+    INT_ROWS,
+    KEY_ROWS,
+    LANE_HAS,
+    LANE_KEY,
+    LANE_POSITION,
+    LOG_EXTREME_FROM,
+    LOG_EXTREME_STREAM,
+    LOG_INT_FROM,
+    LOG_INT_STREAM,
+    LOG_REAL_FROM,
+    LOG_REAL_STREAM,
+    LOGS,
+    LOOP_AHEAD,
+    LOOP_EAHEAD,
+    LOOP_EKEEPS_CELL,
+    LOOP_EKEEPS_FROM,
+    LOOP_EXTREME_FROM,
+    LOOP_EXTREME_LOG,
+    LOOP_KEEPS_CELL,
+    LOOP_KEEPS_FROM,
+    LOOP_LOG,
+    LOOP_REAL_FROM,
+    LOOP_REAL_LOG,
+    LOOP_SLOT_FROM,
+    LOOP_SLOT_LOG,
+)
 
 WORD = 32
 """Sums of values are kept in two parts of which neither overflows: value >> 32 and the rest."""

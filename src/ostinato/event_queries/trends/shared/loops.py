@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition, TrendAutomaton
-from ostinato.event_queries.plan.event_program import BoundKind, Program
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.event_program import BoundKind, Program
 
 TOO_MANY_WINDOWS = "too many windows are open at once"
 _MOST_CELLS = 1 << 16

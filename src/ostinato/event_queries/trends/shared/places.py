@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from ostinato.event_queries.trends.numbers.number_calls import woven
-from ostinato.event_queries.trends.shared.sections import LANE_EXTREME, LANE_REAL_ROW, LANE_ROW, QUERY_EXTREMES, QUERY_REALS, QUERY_SLOTS
+from ostinato.event_queries.trends.shared.sections import (
+    LANE_EXTREME,
+    LANE_REAL_ROW,
+    LANE_ROW,
+    QUERY_EXTREMES,
+    QUERY_REALS,
+    QUERY_SLOTS,
+)
 
 
 @woven

@@ -14,19 +14,78 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.event_queries.plan.event_program import EngineStep, Events, Program, TrendEngine
 from ostinato.event_queries.trends.engine_choice import declined, needs_graphlets
 from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
 from ostinato.event_queries.trends.numbers.number_table import grown, new_table
 from ostinato.event_queries.trends.shared.blocks import ops_of, walk_blocks
 from ostinato.event_queries.trends.shared.compile import compiled
-from ostinato.event_queries.trends.shared.shared_kernel import bring_up, walk
-from ostinato.event_queries.trends.shared.layout import Compiled, Layout
-from ostinato.event_queries.trends.shared.lane_results import Found
 from ostinato.event_queries.trends.shared.event_symbols import Rows, prepared
-from ostinato.event_queries.trends.shared.sections import ASIDE_COUNT, ASIDE_HAS, ASIDE_KEY, ASIDE_REALS, ASIDE_ROWS, ASIDE_SPARE, ASIDE_USED, BURSTS, DONE, ENTRY_ENTRIES, ENTRY_ENTRY_FROM, ENTRY_EVENTS, ENTRY_FRESH, ENTRY_GROWTH, ENTRY_INT_AT, ENTRY_INT_HIGH, ENTRY_INT_LOW, ENTRY_LANES, ENTRY_MARKED, ENTRY_REAL_AT, ENTRY_STACK_AT, ENTRY_STACK_ENTRY, ENTRY_STACK_KEY, ENTRY_STACK_SIZE, ENTRY_TIE_ENTRY, ENTRY_TIES, FAR, LANE_EXTREME, LANE_HAS, LANE_IS_OPEN, LANE_KEY, LANE_POSITION, LANE_POSITION_FROM, LANE_REAL_ROW, LANE_ROW, LANE_STAMP, LAST_SEQUENCE, NOT_BEGUN, NUMBERS_FULL, OPEN_CHANGE, OPEN_FIRST, OPEN_NEXT, RESULT_EXTREME_ROOM, RESULT_HAS, RESULT_KEY, RESULT_QUERY, RESULT_REAL_TABLE, RESULT_ROOM, RESULT_TABLE, ROW, SAVED, SEQUENCE, SHARED, SNAPSHOTS, UPDATES, packed, packed_plan, section
+from ostinato.event_queries.trends.shared.lane_results import Found
 from ostinato.event_queries.trends.shared.lane_state import fingerprint, load, save
+from ostinato.event_queries.trends.shared.layout import Compiled, Layout
+from ostinato.event_queries.trends.shared.sections import (
+    ASIDE_COUNT,
+    ASIDE_HAS,
+    ASIDE_KEY,
+    ASIDE_REALS,
+    ASIDE_ROWS,
+    ASIDE_SPARE,
+    ASIDE_USED,
+    BURSTS,
+    DONE,
+    ENTRY_ENTRIES,
+    ENTRY_ENTRY_FROM,
+    ENTRY_EVENTS,
+    ENTRY_FRESH,
+    ENTRY_GROWTH,
+    ENTRY_INT_AT,
+    ENTRY_INT_HIGH,
+    ENTRY_INT_LOW,
+    ENTRY_LANES,
+    ENTRY_MARKED,
+    ENTRY_REAL_AT,
+    ENTRY_STACK_AT,
+    ENTRY_STACK_ENTRY,
+    ENTRY_STACK_KEY,
+    ENTRY_STACK_SIZE,
+    ENTRY_TIE_ENTRY,
+    ENTRY_TIES,
+    FAR,
+    LANE_EXTREME,
+    LANE_HAS,
+    LANE_IS_OPEN,
+    LANE_KEY,
+    LANE_POSITION,
+    LANE_POSITION_FROM,
+    LANE_REAL_ROW,
+    LANE_ROW,
+    LANE_STAMP,
+    LAST_SEQUENCE,
+    NOT_BEGUN,
+    NUMBERS_FULL,
+    OPEN_CHANGE,
+    OPEN_FIRST,
+    OPEN_NEXT,
+    RESULT_EXTREME_ROOM,
+    RESULT_HAS,
+    RESULT_KEY,
+    RESULT_QUERY,
+    RESULT_REAL_TABLE,
+    RESULT_ROOM,
+    RESULT_TABLE,
+    ROW,
+    SAVED,
+    SEQUENCE,
+    SHARED,
+    SNAPSHOTS,
+    UPDATES,
+    packed,
+    packed_plan,
+    section,
+)
+from ostinato.event_queries.trends.shared.shared_kernel import bring_up, walk
+from ostinato.kernels.stopping import check_stopped, stop_flag
 
 __all__ = ["SharedEngine", "Sharing", "declined"]
 

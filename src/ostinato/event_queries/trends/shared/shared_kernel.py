@@ -10,13 +10,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.event_queries.trends.numbers.number_calls import woven
 from ostinato.event_queries.trends.shared.lane import is_possible, move_at_once, ready
 from ostinato.event_queries.trends.shared.logs import append, forget
-from ostinato.event_queries.trends.shared.sections import ACTION_MOVE_FROM, ACTION_QUERY, ACTION_SIMPLE, BURSTS, DONE, ENTRY_FRESH, ENTRY_LANES, ENTRY_MARKED, EXTENT_KIND, EXTENT_LANES, EXTENTS, FAR, LANE_EXTREME, LANE_STAMP, LAST_SEQUENCE, LOG_QUERIES, LOOP_LOG, NOT_BEGUN, NUMBERS_FULL, OPEN_CHANGE, OPEN_FIRST, OPEN_NEXT, PLACE_ROW, QUERIES, QUERY_EXTENT, QUERY_EXTREMES, QUERY_FIRST_LANE, QUERY_LOOP_FROM, ROW, SAVED, SEQUENCE, SHARED, STOPPED, SYMBOL_ACTION, SYMBOL_ACTION_FROM, SYMBOL_LOG, SYMBOL_LOG_FROM, SYMBOL_ROW, TIME_ROW, UPDATES
+from ostinato.event_queries.trends.shared.sections import (
+    ACTION_MOVE_FROM,
+    ACTION_QUERY,
+    ACTION_SIMPLE,
+    BURSTS,
+    DONE,
+    ENTRY_FRESH,
+    ENTRY_LANES,
+    ENTRY_MARKED,
+    EXTENT_KIND,
+    EXTENT_LANES,
+    EXTENTS,
+    FAR,
+    LANE_EXTREME,
+    LANE_STAMP,
+    LAST_SEQUENCE,
+    LOG_QUERIES,
+    LOOP_LOG,
+    NOT_BEGUN,
+    NUMBERS_FULL,
+    OPEN_CHANGE,
+    OPEN_FIRST,
+    OPEN_NEXT,
+    PLACE_ROW,
+    QUERIES,
+    QUERY_EXTENT,
+    QUERY_EXTREMES,
+    QUERY_FIRST_LANE,
+    QUERY_LOOP_FROM,
+    ROW,
+    SAVED,
+    SEQUENCE,
+    SHARED,
+    STOPPED,
+    SYMBOL_ACTION,
+    SYMBOL_ACTION_FROM,
+    SYMBOL_LOG,
+    SYMBOL_LOG_FROM,
+    SYMBOL_ROW,
+    TIME_ROW,
+    UPDATES,
+)
 from ostinato.event_queries.trends.shared.times import take_time
 from ostinato.event_queries.trends.shared.windows import close_until, move_windows, straddle
+from ostinato.kernels.kernel_cache import borrowing_kernel
 
 
 @woven

@@ -4,12 +4,68 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.event_queries.trends.numbers.number_calls import add, add_small, set_small, set_zero, subtract, woven
 from ostinato.event_queries.trends.shared.lane import ready
 from ostinato.event_queries.trends.shared.places import cell_widths, lane_starts
-from ostinato.event_queries.trends.shared.sections import DONE, ENTRY_ENTRIES, ENTRY_LANES, EXTENT_KIND, EXTENT_LANES, EXTENT_LENGTH, EXTENT_SLIDE, FAR, LANE_EXTREME, LANE_HAS, LANE_IS_OPEN, LANE_KEY, LANE_POSITION, LANE_POSITION_FROM, LANE_REAL_ROW, LANE_ROW, LANE_STAMP, LOOP_LOG, NUMBERS_FULL, OPEN_CHANGE, OPEN_FIRST, OPEN_NEXT, PLACE_ROW, QUERIES, QUERY_EONE_CELL, QUERY_EONE_FROM, QUERY_ERESULT_CELL, QUERY_ERESULT_FROM, QUERY_EXTENT, QUERY_FIRST_LANE, QUERY_LOOP_FROM, QUERY_ONE_CELL, QUERY_ONE_FROM, QUERY_RESULT_CELL, QUERY_RESULT_CONSTANT, QUERY_RESULT_FROM, QUERY_RESULT_SIGN, RESULT_EXTREME, RESULT_EXTREME_ROOM, RESULT_EXTREMES, RESULT_HAS, RESULT_KEY, RESULT_QUERY, RESULT_REAL, RESULT_REAL_TABLE, RESULT_REALS, RESULT_ROOM, RESULT_ROW, RESULT_ROWS, RESULT_SEQUENCE, RESULT_TABLE, RESULT_WINDOW, RESULTS, RESULTS_FULL, SEQUENCE
+from ostinato.event_queries.trends.shared.sections import (
+    DONE,
+    ENTRY_ENTRIES,
+    ENTRY_LANES,
+    EXTENT_KIND,
+    EXTENT_LANES,
+    EXTENT_LENGTH,
+    EXTENT_SLIDE,
+    FAR,
+    LANE_EXTREME,
+    LANE_HAS,
+    LANE_IS_OPEN,
+    LANE_KEY,
+    LANE_POSITION,
+    LANE_POSITION_FROM,
+    LANE_REAL_ROW,
+    LANE_ROW,
+    LANE_STAMP,
+    LOOP_LOG,
+    NUMBERS_FULL,
+    OPEN_CHANGE,
+    OPEN_FIRST,
+    OPEN_NEXT,
+    PLACE_ROW,
+    QUERIES,
+    QUERY_EONE_CELL,
+    QUERY_EONE_FROM,
+    QUERY_ERESULT_CELL,
+    QUERY_ERESULT_FROM,
+    QUERY_EXTENT,
+    QUERY_FIRST_LANE,
+    QUERY_LOOP_FROM,
+    QUERY_ONE_CELL,
+    QUERY_ONE_FROM,
+    QUERY_RESULT_CELL,
+    QUERY_RESULT_CONSTANT,
+    QUERY_RESULT_FROM,
+    QUERY_RESULT_SIGN,
+    RESULT_EXTREME,
+    RESULT_EXTREME_ROOM,
+    RESULT_EXTREMES,
+    RESULT_HAS,
+    RESULT_KEY,
+    RESULT_QUERY,
+    RESULT_REAL,
+    RESULT_REAL_TABLE,
+    RESULT_REALS,
+    RESULT_ROOM,
+    RESULT_ROW,
+    RESULT_ROWS,
+    RESULT_SEQUENCE,
+    RESULT_TABLE,
+    RESULT_WINDOW,
+    RESULTS,
+    RESULTS_FULL,
+    SEQUENCE,
+)
 from ostinato.event_queries.trends.shared.times import take_time
+from ostinato.kernels.kernel_cache import called_kernel
 
 
 @called_kernel

@@ -1,0 +1,224 @@
+"""`ost.Workload`: many queries over one input, answered together, and perhaps within bounds.
+
+>>> import ostinato as ost
+>>> import pyarrow as pa
+>>> rides = pa.table({"ts": [1, 2, 3, 4], "kind": ["Request", "Travel", "Travel", "Pickup"]})
+>>> trends = ["PATTERN SEQ(Request, Travel+) RETURN COUNT(*)", "PATTERN SEQ(Travel+, Pickup) RETURN COUNT(*)"]
+>>> found = ost.Workload(trends, type="kind", time="ts").run(rides)
+>>> found["q2"].to_pylist()
+[{'count(*)': Decimal('3')}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ostinato.api.events import EventsQuery, events
+from ostinato.calls.bounds import Duration
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.interruptible import interruptible, refuse_deadline
+from ostinato.calls.options import a_path, a_text, shown
+from ostinato.errors import QueryError
+from ostinato.event_queries.event_options import EventOptions, changed_options
+from ostinato.event_queries.language.event_binding import TypeArgument
+from ostinato.expressions.lexer import tokenize
+from ostinato.language.fluent import PatternQuery
+from ostinato.query.match_recognize import MatchRecognize
+from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.runtimes.local_query import LocalQuery, as_local_query
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.workload_rows import WorkloadRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from ostinato.workloads.shedding.report import Report
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadResult(WorkloadRows[T]):
+    """What a workload found: a pyarrow Table in process, a lazy DataFrame on Spark.
+
+    `rows` has the rows of all queries: `query`, `group` (a struct of the GROUP BY columns of all queries),
+    `window_start`, `window_end`, `aggregates` (a struct of all aggregates by name), and for queries that return matches
+    `match_number`, `match_start`, `match_end` and `events`. A column is there if a query has it, NULL for the others.
+    A column that queries give in different types is text there.
+
+    `result["q1"]` has the columns and types of one query alone. On Spark it is a job of its own, which runs the queries
+    that share its shuffle, too: to look at many of them, write `rows` once and read that.
+    """
+
+    workload: Workload | None = None
+    """What was asked; `ost.explain` of a result tells what its run did."""
+
+    @property
+    def report(self) -> Report:
+        """In process, under a bound: what was given up; of the only engine, where there are several see `reports`."""
+        if len(self.reports) != 1:
+            raise QueryError(
+                "NO_REPORT",
+                f"there are {len(self.reports)} reports" if self.reports else "nothing was bounded in this process",
+                hint="result.reports has one for each stream of the workload, result.metrics those of Spark's tasks",
+            )
+        return self.reports[0]
+
+    def __getattr__(self, name: str) -> Any:
+        """What `rows` can do: `result.show()`, `result.to_pylist()`."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.rows, name)
+
+    @only_our_errors()
+    def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
+        """What the end of input gives of a stopped stream: `ost.finish` with the session of `rows`."""
+        spark_dataframe(self.rows, hint="finish() is for stopped streams; a table was answered to its end")
+        from ostinato.runtimes.spark.stream_finish import finish
+
+        session = self.rows.sparkSession  # type: ignore[attr-defined]
+        return finish(session, a_path("checkpoint", checkpoint), operator=operator)
+
+    def __getitem__(self, name: str) -> T:
+        if not isinstance(name, str) or name not in self.queries:
+            hint = f"there are {', '.join(self.queries)}"
+            raise QueryError("UNKNOWN_QUERY", f"no query is called {shown(name)}", hint=hint)
+        return self.queries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Workload:
+    """Many queries over one input, answered together: what they have in common is computed once.
+
+    On Spark all event queries are one job in which rows are shuffled once for each distinct GROUP BY.
+    """
+
+    queries: tuple[EventsQuery | LocalQuery, ...]
+    names: tuple[str, ...]
+    options: EventOptions
+    request: BoundRequest
+    """What it has to keep to."""
+
+    @only_our_errors()
+    def __init__(
+        self,
+        queries: Sequence[Any] | Mapping[str, Any],
+        names: Sequence[str] | None = None,
+        *,
+        type: TypeArgument = None,
+        time: str | None = None,
+        latency_bound: Any = None,
+        memory_bound: Any = None,
+        selection_ratio: float | None = None,
+        batch_budget: Any = None,
+        weights: Mapping[str, float] | None = None,
+        shedding: Any = UNBOUNDED.shedding,
+        clock: Any = None,
+        state: Any = UNBOUNDED.state,
+        **options: Any,
+    ) -> None:
+        """`queries` are texts of event queries or of MATCH_RECOGNIZE, `ost.events(...)` or `ost.pattern(...)`, perhaps
+        by name; without names they are q1, q2 and so on.
+
+        With a bound, matches are given up where it would be missed, and the result says how many: `BoundRequest` and
+        docs/workloads.md say what the bounds mean. The other options are those of `EventsQuery.with_options`, for all
+        queries: `numbers`, `approximate`, `sharing`, ...
+        """
+        called = _named(queries, names)
+        chosen = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
+        asked = tuple(_read(query, name, type, time, chosen) for name, query in called.items())
+        request = BoundRequest(
+            latency_bound, memory_bound, selection_ratio, batch_budget, weights, shedding, clock, state
+        )
+        request.bounds(tuple(called))  # raises for what is no bound, or of no query
+        object.__setattr__(self, "queries", asked)
+        object.__setattr__(self, "names", tuple(called))
+        object.__setattr__(self, "options", chosen)
+        object.__setattr__(self, "request", request)
+
+    @property
+    def events(self) -> dict[str, EventsQuery]:
+        """The event queries by name."""
+        named = zip(self.names, self.queries, strict=True)
+        return {name: query for name, query in named if isinstance(query, EventsQuery)}
+
+    @property
+    def clauses(self) -> dict[str, LocalQuery]:
+        """The MATCH_RECOGNIZE queries by name."""
+        named = zip(self.names, self.queries, strict=True)
+        return {name: query for name, query in named if isinstance(query, LocalQuery)}
+
+    @only_our_errors()
+    def run(self, data: Any, *, deadline: Duration | None = None) -> WorkloadResult[Any]:
+        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame.
+
+        In this process a run that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED.
+        """
+        if is_spark_dataframe(data):
+            refuse_deadline(deadline)
+            from ostinato.spark.workloads.workload_dataframes import workload_dataframes
+
+            return _result(self, workload_dataframes(self, data))
+        return interruptible(lambda: self._run_in_process(data), deadline)
+
+    def _run_in_process(self, data: Any) -> WorkloadResult[pa.Table]:
+        from ostinato.local.local_workloads import workload_tables
+
+        return _result(self, workload_tables(self, data))
+
+
+def _result(workload: Workload, found: WorkloadRows[T]) -> WorkloadResult[T]:
+    values = {field.name: getattr(found, field.name) for field in fields(found)}
+    return WorkloadResult(**values, workload=workload)
+
+
+_CLAUSE_WORDS = frozenset({"MATCH_RECOGNIZE", "PARTITION", "ORDER", "MEASURES", "SELECT", "WITH", "("})
+
+
+def _named(queries: Any, names: Any) -> dict[str, Any]:
+    if isinstance(queries, str):
+        raise QueryError("INVALID_OPTION", "a workload takes a list of queries", hint="ost.Workload([text, ...])")
+    if isinstance(queries, Mapping):
+        names, queries = list(queries), list(queries.values())
+    if not isinstance(queries, Iterable) or not (names is None or isinstance(names, Iterable)):
+        wrong = names if isinstance(queries, Iterable) else queries
+        raise QueryError("INVALID_OPTION", f"a workload takes lists of queries and of names, not {shown(wrong)}")
+    queries = list(queries)
+    called = [f"q{i}" for i in range(1, len(queries) + 1)] if names is None else list(names)
+    if not queries or len(called) != len(queries) or len(set(called)) != len(called):
+        raise QueryError(
+            "INVALID_OPTION",
+            f"{len(queries)} queries and {len(set(called))} different names",
+            hint="a workload has at least one query, and each has a name of its own",
+        )
+    return dict(zip((a_text("the name of a query", name) for name in called), queries, strict=True))
+
+
+def _read(
+    query: Any, name: str, type: TypeArgument, time: str | None, options: EventOptions
+) -> EventsQuery | LocalQuery:
+    if isinstance(query, PatternQuery | MatchRecognize) or (isinstance(query, str) and _is_clause(query)):
+        return as_local_query(query)
+    asked = events(query, type=type, time=time)
+    if asked.options not in (EventOptions(), options):
+        raise QueryError(
+            "INVALID_OPTION",
+            f"query '{name}' has options of its own, but those of a workload hold for all of its queries",
+            hint="ost.Workload([...], numbers=..., approximate=...)",
+        )
+    return replace(asked, options=options)
+
+
+def _is_clause(text: str) -> bool:
+    """Whether a text is MATCH_RECOGNIZE, and not an event query."""
+    words = [token.upper for token in tokenize(text)]
+    return words[0] in _CLAUSE_WORDS or "MATCH_RECOGNIZE" in words or (words[0] == "PATTERN" and "DEFINE" in words)

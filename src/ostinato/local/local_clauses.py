@@ -1,0 +1,98 @@
+"""The MATCH_RECOGNIZE queries of a workload over a table in this process: matched together, each with its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ostinato.errors import speaking_of
+from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
+from ostinato.language.binding import bind
+from ostinato.planning.clause_inputs import share_inputs
+from ostinato.planning.plan import make_plan
+from ostinato.planning.typed import Limits
+from ostinato.rows.arrow_tables import columns_of
+from ostinato.rows.batches import Batch
+from ostinato.rows.workload_layout import OutputColumn, Role
+from ostinato.runtimes.local import LocalPlan
+from ostinato.runtimes.local_query import LocalQuery
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.plan.clause_groups import Sharing
+from ostinato.workloads.plan.typed_clauses import type_clauses
+from ostinato.workloads.shedding.report import Report
+from ostinato.workloads.task.clauses_worker import ClausesTask, ClausesWorker
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseTables:
+    """What every query gives, the roles of its columns, and for each stream with a bound what was given up."""
+
+    tables: tuple[pa.Table, ...]
+    columns: tuple[list[OutputColumn], ...]
+    reports: tuple[Report, ...]
+
+
+class LocalClauses:
+    """Queries with MATCH_RECOGNIZE over tables of one schema."""
+
+    def __init__(
+        self,
+        queries: Sequence[LocalQuery],
+        names: Sequence[str],
+        schema: pa.Schema,
+        settings: Settings,
+        request: BoundRequest = UNBOUNDED,
+        limits: MatchLimits = DEFAULT_LIMITS,
+        sharing: Sharing = "dynamic",
+    ) -> None:
+        """Raises BOUND_NOT_SUPPORTED for a query that has a bound and can't be shed."""
+        self.queries = queries
+        self.settings = settings
+        own = request.for_queries(names)
+        bounded = own.bounds(names).bounded if not own.is_empty else (False,) * len(names)
+        plans = []
+        for query in queries:
+            with speaking_of(query.clause.text):
+                plans.append(make_plan(bind(query.clause, schema.names, case_sensitive=settings.case_sensitive)))
+        shared = share_inputs(plans)
+        most = Limits(limits.max_partial_matches)
+        self.plans = [LocalPlan(plan, schema, settings, most) for plan in shared.plans]
+        ready = {
+            condition: prepared
+            for plan in self.plans
+            for condition, prepared in zip(plan.plan.row_conditions, plan.row_conditions, strict=True)
+        }
+        self.row_conditions = [ready[condition] for condition in shared.row_conditions]
+        self.inputs = {name: prepared for plan in self.plans for name, prepared in plan.inputs.items()}
+        self.typed = type_clauses(shared, [plan.typed for plan in self.plans], names, bounded, sharing)
+        self.worker = ClausesWorker(ClausesTask(self.typed, tuple(names), own, limits))
+
+    def run(self, table: pa.Table) -> ClauseTables:
+        """The rows of all queries."""
+        found = self.worker.run(self._batch(table))
+        tables, columns = [], []
+        for query, plan, rows in zip(self.queries, self.plans, found.rows, strict=True):
+            with speaking_of(query.clause.text):
+                tables.append(query.select(plan.measured(rows), self.settings))
+            keys = plan.plan.bound.partition_by
+            columns.append(
+                [
+                    OutputColumn(item.name, Role.GROUP if item.name in keys else Role.MEASURE, item.type, item.name)
+                    for item in tables[-1].schema
+                ]
+            )
+        return ClauseTables(tuple(tables), tuple(columns), found.reports)
+
+    def _batch(self, table: pa.Table) -> Batch:
+        """The rows with what is evaluated for each of them before matching."""
+        columns = columns_of(table)
+
+        def leaf(node: Expr) -> pa.Array | None:
+            return columns.get(node.name) if isinstance(node, Column) else None
+
+        arrays = {**columns, **{name: ready.evaluate(leaf, table.num_rows) for name, ready in self.inputs.items()}}
+        return Batch(table.num_rows, arrays, [ready.mask(leaf, table.num_rows) for ready in self.row_conditions])

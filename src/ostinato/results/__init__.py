@@ -1,1 +1,0 @@
-"""What leaves: matches as arrays, and the values that measures read from them."""

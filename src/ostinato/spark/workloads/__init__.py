@@ -1,0 +1,1 @@
+"""Workloads on DataFrames."""

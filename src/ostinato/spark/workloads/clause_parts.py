@@ -1,0 +1,249 @@
+"""What clauses of a workload give, as DataFrames: each in its own columns, and all in the columns of the common schema.
+
+In: plans over one DataFrame, and the stored columns that tasks fill. Out: lazy DataFrames. How rows come to the tasks
+is said by the parts of `bounded_clauses.py` (batch) and `clause_stream.py` (streams).
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.errors import speaking_of
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.expressions.render import quote, render_expression
+from ostinato.expressions.syntax import Case, Column, ColumnRef, Expr, Literal, Operator, rebuild
+from ostinato.expressions.types import Settings
+from ostinato.language.binding import bind
+from ostinato.planning.clause_inputs import share_inputs
+from ostinato.planning.plan import Input, MatchPlan, make_plan
+from ostinato.planning.typed import Limits
+from ostinato.query.match_recognize import Output
+from ostinato.rows.column_names import ERROR, MATCHED
+from ostinato.rows.workload_layout import QUERY as QUERY_NAME
+from ostinato.rows.workload_layout import Role
+from ostinato.runtimes.local_query import LocalQuery
+from ostinato.runtimes.spark.query import SparkQuery
+from ostinato.runtimes.spark.types import spark_type
+from ostinato.spark.event_queries.event_shuffle import stored_name
+from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
+from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE
+
+if TYPE_CHECKING:
+    from ostinato.workloads.task.clauses_worker import ClausesTask
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseWorkload:
+    """Clauses by name, what they are asked of, and how."""
+
+    queries: tuple[LocalQuery, ...]
+    names: tuple[str, ...]
+    df: DataFrame
+    settings: Settings
+    options: EventOptions
+    request: BoundRequest
+    """Says nothing of other queries."""
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.options.max_partial_matches)
+
+    @property
+    def bounded(self) -> tuple[bool, ...]:
+        """For each query whether it has a bound."""
+        return (False,) * len(self.names) if self.request.is_empty else self.request.bounds(self.names).bounded
+
+    def plans(self) -> list[MatchPlan]:
+        """Raises what the clauses deserve, with a caret."""
+        found = []
+        for query in self.queries:
+            with speaking_of(query.clause.text):
+                bound = bind(query.clause, self.df.columns, case_sensitive=self.settings.case_sensitive)
+                found.append(make_plan(bound))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column of a query's result: an expression over the columns of its part's rows."""
+
+    query: int
+    role: Role
+    name: str
+    expr: Expr
+    kind: s.DataType
+
+
+class ClausePart(ABC):
+    """Queries whose rows come from one operator."""
+
+    def __init__(self, asked: ClauseWorkload, numbers: tuple[int, ...]) -> None:
+        self.asked = asked
+        self.numbers = numbers
+
+    @property
+    @abstractmethod
+    def rows(self) -> DataFrame:
+        """Stored columns, the query's number, and what was given up."""
+
+    @abstractmethod
+    def of_query(self, at: int) -> DataFrame:
+        """The rows of one query, in its own columns."""
+
+    @abstractmethod
+    def expressions(self, at: int) -> list[Expr]:
+        """What the columns of a query are made of, over those of the rows."""
+
+    @abstractmethod
+    def keys(self, at: int) -> Sequence[str]:
+        """The PARTITION BY columns of a query."""
+
+    def shown(self) -> list[Shown]:
+        """The columns of all queries, in the order of the queries."""
+        found = []
+        for at, number in enumerate(self.numbers):
+            keys = self.keys(at)
+            for field, expr in zip(self.of_query(at).schema.fields, self.expressions(at), strict=True):
+                role = Role.GROUP if field.name in keys else Role.MEASURE
+                found.append(Shown(number, role, field.name, expr, field.dataType))
+        return found
+
+    def common(self, columns: dict[tuple[Role, str], s.DataType], reports: bool) -> DataFrame:
+        """The rows in the columns of the common schema."""
+        names = F.array(*(F.lit(name) for name in self.asked.names))
+        shown = self.shown()
+        result = [F.element_at(names, F.col(QUERY) + 1).alias(QUERY_NAME)]
+        for role in (Role.GROUP, Role.MEASURE):
+            fields = [
+                F.expr(_of_whom([column for column in shown if (column.role, column.name) == key], kind)).alias(key[1])
+                for key, kind in columns.items()
+                if key[0] is role
+            ]
+            if fields:
+                result.append(F.struct(*fields).alias(role.value))
+        if reports:
+            return self.rows.select(*result, F.col(REPORT).alias(REPORT_NAME))
+        return self.rows.where(F.col(REPORT).isNull()).select(*result)
+
+
+class TogetherPart(ClausePart):
+    """Queries of one shuffle: one projection, one list of stored columns."""
+
+    def __init__(self, asked: ClauseWorkload, numbers: tuple[int, ...], plans: Sequence[MatchPlan]) -> None:
+        """`plans` are those of these queries."""
+        super().__init__(asked, numbers)
+        self.names = tuple(asked.names[number] for number in numbers)
+        self.request = asked.request.for_queries(self.names)
+        self.shared = share_inputs(plans)
+        of_plan = functools.partial(SparkQuery, df=asked.df, limits=asked.limits, settings=asked.settings)
+        self.queries = [of_plan(plan) for plan in self.shared.plans]
+        # What travels is what a query would ship that has the inputs and conditions of all.
+        order = dict.fromkeys(key.column for plan in plans for key in plan.bound.order_by)
+        inputs = dict.fromkeys((*self.shared.inputs, *(Input(name, Column(name)) for name in order)))
+        together = replace(self.shared.plans[0], inputs=tuple(inputs), row_conditions=self.shared.row_conditions)
+        self.travelling = of_plan(together)
+        self.stored: dict[tuple[str, s.DataType], str] = {}
+        self.columns = tuple(
+            {
+                field.name: self.stored.setdefault((field.name, field.dataType), stored_name(len(self.stored)))
+                for field in query.worker_schema().fields
+                if field.name != ERROR
+            }
+            for query in self.queries
+        )
+
+    @property
+    def fields(self) -> list[s.StructField]:
+        """The stored columns, what was given up, and the query's number."""
+        fields = [s.StructField(name, kind) for (_, kind), name in self.stored.items()]
+        return [*fields, s.StructField(REPORT, spark_type(REPORT_TYPE)), s.StructField(QUERY, s.IntegerType())]
+
+    def clauses_task(self, *, on_stream: bool = False) -> ClausesTask:
+        """What the workers run. Raises BOUND_NOT_SUPPORTED."""
+        # Here, because these load kernels.
+        from ostinato.event_queries.enumeration.event_matches import MatchLimits
+        from ostinato.workloads.plan.typed_clauses import type_clauses
+        from ostinato.workloads.task.clauses_worker import ClausesTask
+
+        names, request, options = self.names, self.request, self.asked.options
+        bounded = (False,) * len(names) if request.is_empty else request.bounds(names).bounded
+        plans = [query.typed for query in self.queries]
+        typed = type_clauses(self.shared, plans, names, bounded, options.sharing, on_stream=on_stream)
+        limits = MatchLimits(most_matches=options.max_matches, max_partial_matches=options.max_partial_matches)
+        return ClausesTask(typed, names, request, limits, options.buckets if on_stream else 1)
+
+    def of_query(self, at: int) -> DataFrame:
+        mine = (F.col(QUERY) == self.numbers[at]) & F.col(REPORT).isNull()
+        columns = (F.col(stored).alias(name) for name, stored in self.columns[at].items())
+        measured = self.queries[at].measured(self.rows.where(mine).select(*columns))
+        return selected_rows(self.asked.queries[self.numbers[at]], measured)
+
+    def keys(self, at: int) -> Sequence[str]:
+        return self.queries[at].bound.partition_by
+
+    def expressions(self, at: int) -> list[Expr]:
+        query, asked, stored = self.asked.queries[self.numbers[at]], self.queries[at], self.columns[at]
+        bound = asked.bound
+        outputs: dict[str, Expr] = {name: Column(name) for name in asked.plan.shown}
+        for measure, expr in zip(bound.measures, asked.plan.outer, strict=True):
+            shows_unmatched = bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
+            outputs[measure.name] = Case(None, ((Column(MATCHED), expr),), None) if shows_unmatched else expr
+        names = query.renamed(bound.output_names)
+        by_name = {new: outputs[name] for new, name in zip(names, bound.output_names, strict=True)}
+
+        def over_stored(expr: Expr) -> Expr:
+            if isinstance(expr, Column):
+                return Column(stored[expr.name])
+            return rebuild(expr, over_stored)
+
+        def over_outputs(expr: Expr) -> Expr:
+            if isinstance(expr, ColumnRef):
+                return over_stored(by_name[expr.parts[0].text])
+            return rebuild(expr, over_outputs)
+
+        return [over_outputs(expr) for _, expr in query.selected(names)]
+
+
+def selected_rows(query: LocalQuery, found: DataFrame) -> DataFrame:
+    """What a query selects of its clause's rows."""
+    if query.selects_all:
+        return found
+    with speaking_of(query.text):
+        named = found.toDF(*query.renamed(found.columns))
+        selected = query.selected(named.columns)
+    return named.selectExpr(*(f"{render_expression(expr)} AS {quote(name)}" for name, expr in selected))
+
+
+def common_rows(parts: Sequence[ClausePart], *, reports: bool = False) -> DataFrame:
+    """The rows of all queries in one schema: `query`, `group` and `measures`; what queries give in different types is
+    text. With `reports` also rows that tell what was given up, in a further column."""
+    kinds: dict[tuple[Role, str], set[s.DataType]] = {}
+    for column in (column for part in parts for column in part.shown()):
+        kinds.setdefault((column.role, column.name), set()).add(column.kind)
+    columns = {key: found.pop() if len(found) == 1 else s.StringType() for key, found in kinds.items()}
+    return functools.reduce(lambda one, other: one.unionAll(other), (part.common(columns, reports) for part in parts))
+
+
+def _of_whom(columns: Sequence[Shown], kind: s.DataType) -> str:
+    """The value that a row's query has for a column of the common schema; NULL where it has none."""
+    if not columns:
+        return f"CAST(NULL AS {kind.simpleString()})"
+    branches = []
+    for column in columns:
+        mine = Operator("=", (Column(QUERY), Literal("number", str(column.query))))
+        branches.append(f"WHEN {render_expression(mine)} THEN {_as(column, kind)}")
+    return f"CASE {' '.join(branches)} END"
+
+
+def _as(column: Shown, kind: s.DataType) -> str:
+    text = render_expression(column.expr)
+    return text if column.kind == kind else f"CAST({text} AS {kind.simpleString()})"

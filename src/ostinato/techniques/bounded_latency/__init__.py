@@ -1,1 +1,0 @@
-"""SHARP: many patterns over one stream with one state and one deadline."""

@@ -1,1 +1,0 @@
-"""Aggregates over all trends of many queries without building the trends (GRETA 2017; HAMLET, SIGMOD 2021)."""

@@ -1,1 +1,0 @@
-"""Kleene parts with conditions between neighbours: graphlets, snapshots, and whether to share a burst (HAMLET)."""

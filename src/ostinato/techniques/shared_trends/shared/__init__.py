@@ -1,1 +1,0 @@
-"""Kleene parts without conditions between neighbours, computed once for all queries that have them."""

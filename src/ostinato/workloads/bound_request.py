@@ -1,0 +1,124 @@
+"""What `ost.Workload` was asked to keep to -> a checked, picklable request that tasks turn into an engine's bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from typing import Any, Literal, get_args
+
+from ostinato.calls.bounds import Bounds, Duration, LatencyRequest, read_bounds
+from ostinato.calls.options import one_of
+from ostinato.errors import QueryError
+from ostinato.kernels.clock import Clock, RealClock, VirtualClock
+
+Shedding = Literal["sharp", "random_state", "random_input", "selectivity", "icde20", "darling"]
+State = Literal["view", "instance"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRequest:
+    """Bounds as they were given; nothing is bounded unless something is said.
+
+    `latency_bound`: compute time per event and query. `memory_bound`: bytes of partial matches in a task.
+    `selection_ratio`: the share of partial matches that is kept, whatever they cost. `batch_budget`: compute time of a
+    task's whole batch, or of a bucket's part of a micro-batch. `weights`: what a match of each query is worth.
+    `shedding`: who decides what is dropped. `clock`: a virtual one makes runs repeatable; None: the real one. `state`:
+    whether a partial match of the shared matcher links to the one that it grew out of (the paper's view) or has copies
+    of all of its rows (its instance); with or without a bound.
+    """
+
+    latency_bound: LatencyRequest | None = None
+    memory_bound: str | int | None = None
+    selection_ratio: float | None = None
+    batch_budget: Duration | None = None
+    weights: Mapping[str, float] | None = None
+    shedding: Shedding = "sharp"
+    clock: Clock | None = None
+    state: State = "view"
+
+    def __post_init__(self) -> None:
+        one_of("shedding", self.shedding, get_args(Shedding))
+        one_of("state", self.state, get_args(State))
+        if self.clock is not None and not all(hasattr(self.clock, name) for name in ("now_ns", "spent_ns")):
+            raise QueryError(
+                "INVALID_OPTION",
+                f"clock= is no clock: {self.clock!r}",
+                hint="ost.VirtualClock(), or leave it out for the real one",
+            )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is bounded."""
+        asked = (self.latency_bound, self.memory_bound, self.selection_ratio, self.batch_budget)
+        return all(value is None for value in asked)
+
+    def bounds(self, names: Sequence[str]) -> Bounds:
+        """The bounds of these queries of the workload; raises for names that aren't queries, and for bad amounts."""
+        return read_bounds(
+            names,
+            latency_bound=self.latency_bound,
+            memory_bound=self.memory_bound,
+            selection_ratio=self.selection_ratio,
+            batch_budget=self.batch_budget,
+            weights=self.weights,
+        )
+
+    def for_queries(self, names: Sequence[str]) -> BoundRequest:
+        """The same request without what it says of other queries."""
+        latency, weights = self.latency_bound, self.weights
+        if isinstance(latency, Mapping):
+            latency = {name: bound for name, bound in latency.items() if name in names} or None
+        if weights is not None:
+            weights = {name: weight for name, weight in weights.items() if name in names}
+        return replace(self, latency_bound=latency, weights=weights or None)
+
+    def new_clock(self) -> Clock:
+        """The clock that a task reads."""
+        return RealClock() if self.clock is None else self.clock
+
+    # --- beside a stream's state ---
+
+    def to_values(self) -> dict[str, Any]:
+        """Plain values, for JSON. Raises INVALID_OPTION for a clock that can't be made again from such."""
+        names = [field.name for field in fields(self) if field.name != "clock"]
+        if self.state == "view":  # streams that were started before there was a choice have no other, and go on
+            names.remove("state")
+        plain = {name: _plain(getattr(self, name)) for name in names}
+        return {**plain, "clock": _clock_values(self.clock)}
+
+    def state_needs(self, names: Sequence[str]) -> dict[str, Any]:
+        """What the state of a stream of these queries depends on. Amounts of time and memory, weights and the clock may
+        be others when it goes on; a ratio was measured once and stays."""
+        bounds = None if self.is_empty else self.bounds(names)
+        ratios = [] if bounds is None else [None if b is None else b.ratio for b in bounds.latency]
+        bounded = bounds is not None and bounds.bounded  # queries with a bound have states of their own
+        return {"bounded": bounded, "ratios": ratios, "shedding": self.shedding, "state": self.state}
+
+    @staticmethod
+    def from_values(values: Mapping[str, Any]) -> BoundRequest:
+        clock = values["clock"]
+        return BoundRequest(**{**values, "clock": None if clock is None else VirtualClock(**clock)})
+
+
+def _clock_values(clock: Clock | None) -> dict[str, int] | None:
+    """What makes the same clock again; None: the real one."""
+    if clock is None or type(clock) is RealClock:
+        return None
+    if type(clock) is VirtualClock:
+        return clock.to_values()
+    raise QueryError(
+        "INVALID_OPTION",
+        f"a stream can't keep this clock in its checkpoint: {clock!r}",
+        hint="on a stream the clock is an ost.VirtualClock(...), or the real one",
+    )
+
+
+def _plain(value: Any) -> Any:
+    """An amount as JSON takes it."""
+    if isinstance(value, Mapping):
+        return {name: _plain(amount) for name, amount in value.items()}
+    return f"{value // timedelta(microseconds=1)} us" if isinstance(value, timedelta) else value
+
+
+UNBOUNDED = BoundRequest()

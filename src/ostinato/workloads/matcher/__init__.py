@@ -1,0 +1,1 @@
+"""The shared matcher: all patterns of a group with one state, exact."""

@@ -1,0 +1,171 @@
+"""Kernels about what a step makes: its columns, its class, the matches that it completes, and whether it is kept."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.workloads.matcher.register_reads import is_like_last, remember
+from ostinato.workloads.matcher.run_checks import feature_value
+from ostinato.workloads.matcher.store import FIRST, LENGTH, LIMIT, NODE, PARENT, ROW, SEGMENT, TAG
+
+SAMPLES = 512
+"""How many values of each feature are kept for learning where buckets end."""
+SAMPLED = 8
+"""Once there are so many, one in eight is taken: those of one event are much alike."""
+
+
+class Samples(NamedTuple):
+    """The last values of each feature, in a ring for each."""
+
+    values: NDArray[np.float64]
+    seen: NDArray[np.int64]
+    """By node how many have been put there."""
+
+
+@inline_kernel
+def pseudo_random(number):  # type: ignore[no-untyped-def]
+    """A number below 2^32 (the finaliser of splitmix64)."""
+    x = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((x ^ (x >> np.uint64(31))) >> np.uint64(32))
+
+
+@inline_kernel
+def fill_start(new, node, row, limit, tag, links, kin):  # type: ignore[no-untyped-def]
+    """The columns of a match of one event."""
+    kin[new, PARENT], kin[new, SEGMENT], kin[new, NODE], kin[new, FIRST] = -1, -1, node, row
+    links[new, LIMIT], links[new, TAG], links[new, LENGTH] = limit, tag, 1
+    links[new, ROW] = row
+
+
+@inline_kernel
+def fill_longer(new, node, row, pm, segment, links, kin):  # type: ignore[no-untyped-def]
+    """The columns of what grows out of `pm` by a row, or by the segment that ends with it."""
+    kin[new, PARENT], kin[new, SEGMENT], kin[new, NODE], kin[new, FIRST] = pm, segment, node, kin[pm, FIRST]
+    links[new, LIMIT], links[new, TAG] = links[pm, LIMIT], links[pm, TAG]
+    length = np.int64(1) if segment < 0 else links[segment, LENGTH]
+    links[new, LENGTH] = links[pm, LENGTH] + length
+    links[new, ROW] = row
+
+
+@inline_kernel
+def mask_of_new(new, node, pm, segment, masks, patterns):  # type: ignore[no-untyped-def]
+    """It is for the patterns of its node that all it grew out of is kept for."""
+    for word in range(masks.shape[1]):
+        mask = patterns[node, word]
+        if pm >= 0:
+            mask &= masks[pm, word]
+        if segment >= 0:
+            mask &= masks[segment, word]
+        masks[new, word] = mask
+
+
+@inline_kernel
+def is_whole(pm, node, masks, patterns):  # type: ignore[no-untyped-def]
+    """Whether it is kept for all patterns of its node."""
+    whole = True
+    for word in range(masks.shape[1]):
+        whole &= masks[pm, word] == patterns[node, word]
+    return whole
+
+
+@inline_kernel
+def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
+    """Instance: all rows of a new partial match."""
+    source, segment = np.int64(kin[new, PARENT]), np.int64(kin[new, SEGMENT])
+    at = np.int64(0)
+    if source >= 0:
+        for i in range(links[source, LENGTH]):
+            rows[new, i] = rows[source, i]
+        at = links[source, LENGTH]
+    if segment >= 0:
+        for i in range(links[segment, LENGTH]):
+            rows[new, at + i] = rows[segment, i]
+    else:
+        rows[new, at] = row
+
+
+# --- classes ----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def class_of(pm, node, features, nulls, buckets):  # type: ignore[no-untyped-def]
+    """The class into which its features put a partial match."""
+    number = np.int64(0)
+    first = buckets.feature_at[node]
+    for i in range(buckets.feature_at[node + 1] - first):
+        begin, end = buckets.edge_at[first + i], buckets.edge_at[first + i + 1]
+        low, size = begin, end - begin
+        value = features[pm, i]
+        if nulls[pm] >> i & 1:
+            low = end + 1
+        elif value != value:  # NaN is the greatest
+            low = end
+        else:
+            # Steps of fixed sizes, without a branch: which way to go can't be foretold.
+            while size > 1:
+                half = size >> 1
+                low += half * np.int64(buckets.edges[low + half - 1] <= value)
+                size -= half
+            if size == 1:
+                low += np.int64(buckets.edges[low] <= value)
+        number = number * (end - begin + 2) + (low - begin)
+    return buckets.class_at[node] + number
+
+
+@inline_kernel
+def sample(pm, node, serial, features, nulls, buckets, samples):  # type: ignore[no-untyped-def]
+    first = buckets.feature_at[node]
+    count = buckets.feature_at[node + 1] - first
+    seen = samples.seen[node]
+    if count > 0 and (seen < SAMPLES or serial % SAMPLED == 0):
+        for i in range(count):
+            if not nulls[pm] >> i & 1:
+                samples.values[first + i, seen % SAMPLES] = features[pm, i]
+        samples.seen[node] = seen + 1
+
+
+@inline_kernel
+def count_birth(source, target, of_parent, of_child, buckets, births):  # type: ignore[no-untyped-def]
+    width = buckets.class_at[target + 1] - buckets.class_at[target]
+    births[buckets.chain_at[source, target] + of_parent * width + of_child] += 1
+
+
+# --- run conditions ---------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def class_of_plain(new, node, row, store, buckets, checks):  # type: ignore[no-untyped-def]
+    return buckets.class_at[node]
+
+
+@inline_kernel
+def class_by_features(new, node, row, store, buckets, checks):  # type: ignore[no-untyped-def]
+    """The class of a new partial match; its features, and the registers that it keeps, are taken from the work."""
+    work = checks.work
+    for i in range(store.registers.shape[1]):
+        store.registers[new, i] = work.registers[1, i]
+    for i in range(store.whole.shape[1]):
+        store.whole[new, i], store.real[new, i] = work.whole[1, i], work.real[1, i]
+    first, nulls = checks.feature_at[node], 0
+    count = checks.feature_at[node + 1] - first
+    if count > 0 and is_like_last(node, row, work.registers, checks.reads, checks.last):
+        for i in range(count):
+            store.features[new, i] = checks.last.features[node, i]
+        store.nulls[new] = checks.last.nulls[node]
+        return checks.last.of_class[node]
+    for i in range(count):
+        is_there, value = feature_value(checks.feature[first + i], row, checks)
+        store.features[new, i] = value
+        if not is_there:
+            nulls |= 1 << i
+    store.nulls[new] = nulls
+    of_class = class_of(new, node, store.features, store.nulls, buckets)
+    if count > 0:
+        remember(new, node, row, of_class, work.registers, store, checks.reads, checks.last)
+    return of_class

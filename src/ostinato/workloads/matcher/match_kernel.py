@@ -1,0 +1,256 @@
+"""Rows -> partial matches and matches, breadth first: the loop of the matcher. Compiled once for every workload.
+
+For each row, each condition that it fulfils and each step that asks for the condition, the partial matches of the row's
+sequence at the step's source are visited, the newest first. Those that are over, or that the orders drop, go when they
+are met. Then what the row made may be joined, as a segment, to what lies before it.
+
+The kernel returns a status when it needs room and goes on where it was: `progress` says where.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ostinato.workloads.matcher.births import count_birth, fill_longer, fill_start, is_whole, mask_of_new, pseudo_random
+from ostinato.workloads.matcher.kernel_progress import (
+    CONDITION_AT,
+    CURSOR,
+    FAILURE,
+    FRESH,
+    FRESH_AT,
+    FROM_HEAD,
+    JOIN_AT,
+    LEFT_BY_SWEEP,
+    MOST_LIVE,
+    NEW_ROW,
+    NEXT_ROW,
+    SINCE_SWEEP,
+    STEP,
+    WORK_LEFT,
+)
+from ostinato.workloads.matcher.outcomes import FAILED, FINISHED, STOPPED, keep, lacks_room
+from ostinato.workloads.matcher.store import (
+    CLASS,
+    FIRST,
+    LIMIT,
+    NEXT,
+    NODE,
+    NOTHING,
+    ORDER,
+    ROW,
+    SPARE,
+    USED,
+    next_free,
+    note_row,
+    remove,
+    see_absences,
+)
+from ostinato.workloads.matcher.upkeep import sweep
+from ostinato.workloads.matcher.visits import (
+    TOO_OLD,
+    age_at,
+    edges_hold,
+    gap_allows,
+    limit_from,
+    obey,
+    position_of,
+    shares_pattern,
+)
+
+ROOT = 0
+STEPS_PER_LOOK = 1024
+"""After so many partial matches a step looks whether it has to stop."""
+# Put in by `matcher_kernels.build_matcher`.
+step_holds: Any
+obey_guards: Any
+classify_new: Any
+complete: Any
+walk: Any
+
+
+# --- one step ---------------------------------------------------------------------------------------------------------
+
+
+def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+    """Tries a step with every partial match that the row, or the segment that ends with it, may follow."""
+    links, kin, positions = store.links, store.kin, rows.positions
+    source, target = plan.steps.source[step], plan.steps.target[step]
+    label = plan.nodes.label[target]
+    starts = source == ROOT
+    at = positions.sequence[row] * len(plan.nodes.label)
+    if not starts and lists.heads[at + source] < 0:
+        return FINISHED
+    position = position_of(row, target, plan.extents.by_place, positions)
+    gap_row = np.int64(row) if segment < 0 else np.int64(kin[segment, FIRST])
+    gap_order = positions.order[gap_row]
+    restricted, counting = kept_for.restricted[source], rules.counting
+    asked = plan.steps.asked[step]
+    has_one_way = plan.gaps.leave_at[source + 1] - plan.gaps.leave_at[source] == 1
+    ends = plan.ends.at[target + 1] - plan.ends.at[target]
+    limit = limit_from(target, position, plan.extents) if starts else np.int64(0)
+    if starts and limit < position:  # between two windows
+        return FINISHED
+    pm = progress[CURSOR]
+    if pm == FROM_HEAD:
+        pm = np.int64(NOTHING) if starts else np.int64(lists.heads[at + source])
+    work = np.int64(0)
+    status = FINISHED
+    unlooked = 0
+    while starts or pm >= 0:
+        unlooked += 1
+        if unlooked == STEPS_PER_LOOK:
+            unlooked = 0
+            if stopped[0] != 0:
+                status = STOPPED
+                break
+        following, of_class, slot = np.int64(NOTHING), np.int64(0), np.int64(0)
+        if not starts:
+            following = links[pm, NEXT]
+            if links[pm, ORDER] >= gap_order:
+                pm = following
+                continue
+            of_class = links[pm, CLASS]
+            slot = of_class * rules.ages
+            wanted = links[pm, LIMIT] >= position
+            if wanted and (restricted or counting):
+                slot += age_at(source, links[pm, LIMIT], position, plan.extents, rules.ages)
+                if restricted:
+                    is_instance = store.rows.shape[1] > 0
+                    wanted = obey(pm, slot, of_class, kept_for, links, store.masks, is_instance, ledger.dropped)
+            if not wanted:
+                ledger.live[of_class] -= 1
+                remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
+                pm = following
+                continue
+            if not shares_pattern(pm, segment, target, store.masks, plan.nodes.patterns):
+                pm = following
+                continue
+        status = lacks_room(pm, segment, ends, links, store.rows, found, store)
+        if status != FINISHED:
+            break
+        if counting:
+            work += 1 + asked
+            if not starts:
+                ledger.visits[slot] += 1
+                ledger.checks[of_class] += asked
+                if is_whole(pm, source, store.masks, plan.nodes.patterns):
+                    ledger.whole_visits[of_class] += 1
+        verdict = 1
+        if not starts:
+            last = links[pm, ROW]
+            allowed = gap_allows(step, last, gap_row, segment, plan.gaps, positions, lists)
+            if allowed == TOO_OLD:
+                # Where this is the only way on, or no way leads over a gap, they are of no use to later rows either.
+                if segment < 0 and (plan.gaps.only_adjacent[source] or has_one_way):
+                    while pm >= 0:
+                        following = links[pm, NEXT]
+                        ledger.live[links[pm, CLASS]] -= 1
+                        remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
+                        pm = following
+                break
+            if not (allowed and edges_hold(step, last, gap_row, plan.asked, rows.values)):
+                verdict = 0
+        if verdict == 1:
+            verdict = step_holds(step, pm, segment, row, label, plan.nodes.label, plan.asked, store, checks)  # noqa: F821
+        if verdict == 1:
+            new = next_free(store.free, store.counts)
+            if starts:
+                fill_start(new, target, row, limit, pseudo_random(rules.first_row + row), links, kin)
+            else:
+                fill_longer(new, target, row, pm, segment, links, kin)
+            links[new, ORDER] = positions.order[row]
+            mask_of_new(new, target, pm, segment, store.masks, plan.nodes.patterns)
+            whole = counting and is_whole(new, target, store.masks, plan.nodes.patterns)
+            verdict = obey_guards(new, pm, segment, row, gap_row, step, label, plan, rows.values, store, checks)  # noqa: F821
+            if verdict == 1:
+                classify_new(new, target, row, plan, store, buckets, checks, samples, rules)  # noqa: F821
+                if whole:
+                    ledger.whole_made[links[new, CLASS]] += 1
+                if counting and pm >= 0 and is_whole(pm, source, store.masks, plan.nodes.patterns):
+                    count_birth(source, target, of_class, links[new, CLASS], buckets, ledger.births)
+                if ends > 0:
+                    verdict = complete(new, pm, segment, row, label, plan, store, ledger, found, checks, counting, whole)  # fmt: skip  # noqa: E501, F821
+                kept = keep(new, target, row, position, at + target, kept_for, plan, store, lists, ledger, rules)
+                if kept and plan.steps.join_at[target] < plan.steps.join_at[target + 1]:
+                    store.fresh[progress[FRESH]] = new
+                    progress[FRESH] += 1
+        if verdict < 0:
+            progress[FAILURE] = verdict
+            status = FAILED
+            break
+        if starts:
+            break
+        pm = following
+    if counting:
+        ledger.step_work[plan.steps.number[step]] += work
+        progress[WORK_LEFT] -= work
+    progress[CURSOR] = FROM_HEAD if status == FINISHED else pm
+    return status
+
+
+# --- one row, all rows ------------------------------------------------------------------------------------------------
+
+
+def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+    """Rows from `progress[NEXT_ROW]` up to `until`: all steps of each, and of the segments that it completes.
+
+    Not made of smaller functions: each that has the loop inside it is compiled for itself, too.
+    """
+    fulfilled, steps = rows.fulfilled, plan.steps
+    row, at, step = progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP]
+    fresh, join = progress[FRESH_AT], progress[JOIN_AT]
+    status = FINISHED
+    while row < until and status == FINISHED:
+        if stopped[0] != 0:
+            status = STOPPED
+            break
+        row_end = fulfilled.at[row + 1]
+        if len(kept_for.admitted) > 0 and not kept_for.admitted[row]:
+            row_end = fulfilled.at[row]
+        if at == NEW_ROW:
+            see_absences(row, rows.positions, lists)
+            at, fresh, join = fulfilled.at[row], np.int64(0), np.int64(NOTHING)
+            step = steps.at[fulfilled.condition[at]] if at < row_end else np.int64(0)
+            progress[FRESH], progress[CURSOR] = 0, FROM_HEAD
+        while True:
+            if at < row_end:
+                if step == steps.at[fulfilled.condition[at] + 1]:
+                    at += 1
+                    if at < row_end:
+                        step = steps.at[fulfilled.condition[at]]
+                    continue
+                taken, segment = step, np.int64(NOTHING)
+            else:
+                if fresh == progress[FRESH]:
+                    break
+                segment = np.int64(store.fresh[fresh])
+                node = store.kin[segment, NODE]
+                if join < 0:
+                    join = steps.join_at[node]
+                if join == steps.join_at[node + 1]:
+                    fresh, join = fresh + 1, np.int64(NOTHING)
+                    continue
+                taken = steps.join[join]
+            status = walk(row, taken, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped)  # fmt: skip  # noqa: E501, F821
+            if status != FINISHED:
+                break
+            if segment < 0:
+                step += 1
+            else:
+                join += 1
+        if status != FINISHED:
+            break
+        note_row(row, rows.positions, fulfilled, plan.absence_of, lists)
+        at = np.int64(NEW_ROW)
+        progress[SINCE_SWEEP] += 1
+        if progress[SINCE_SWEEP] >= max(rules.sweep_rows, progress[LEFT_BY_SWEEP]):
+            sweep(row, kept_for, plan, rows.positions, store, lists, ledger, rules.ages)
+            progress[SINCE_SWEEP], progress[LEFT_BY_SWEEP] = 0, store.counts[USED] - store.counts[SPARE]
+        row += 1
+        if progress[WORK_LEFT] <= 0 or store.counts[USED] - store.counts[SPARE] > progress[MOST_LIVE]:
+            break
+    progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP] = row, at, step
+    progress[FRESH_AT], progress[JOIN_AT] = fresh, join
+    return status

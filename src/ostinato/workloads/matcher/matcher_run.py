@@ -1,0 +1,265 @@
+"""One call's worth of rows taken chunk by chunk: the driver of the matcher's kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.matching.failures import condition_failure
+from ostinato.workloads.matcher import kernel_progress as at
+from ostinato.workloads.matcher.births import SAMPLES, Samples
+from ostinato.workloads.matcher.ledger import Buckets, Orders
+from ostinato.workloads.matcher.matcher_state import MatcherState, kept_state, restored_store
+from ostinato.workloads.matcher.matcher_state_checks import check_matches
+from ostinato.workloads.matcher.materialise import (
+    FIRST_MATCHES,
+    FIRST_ROWS,
+    MATCHES,
+    PatternMatches,
+    by_pattern,
+    found_with_room,
+    new_found,
+)
+from ostinato.workloads.matcher.outcomes import FAILED, FINISHED, MORE_LENGTH, MORE_MATCHES, Rules
+from ostinato.workloads.matcher.plan_events import PlanEvents, rows_of
+from ostinato.workloads.matcher.plan_tables import words_for
+from ostinato.workloads.matcher.register_reads import NO_ROW
+from ostinato.workloads.matcher.run_checks import RunChecks
+from ostinato.workloads.matcher.store import (
+    CLASS,
+    FIRST_ROOM,
+    LENGTH,
+    LISTED,
+    NODE,
+    PLACE,
+    SERIAL,
+    SPARE,
+    TAG,
+    USED,
+    grown,
+    new_lists,
+    new_store,
+)
+from ostinato.workloads.matcher.upkeep import classify, evict, note_rows, slots_now
+from ostinato.workloads.matcher.visits import KeptFor
+
+if TYPE_CHECKING:
+    from ostinato.workloads.matcher.shared_matcher import SharedMatcher
+
+_NO_ROWS = np.zeros(0, np.bool_)
+_MANY = 1 << 60
+
+
+class Pause(NamedTuple):
+    """When to stop before all rows are taken: after so much work (visits and conditions), or where more than so many
+    partial matches live. At least one row is taken."""
+
+    work: int = _MANY
+    live: int = _MANY
+
+
+NO_PAUSE = Pause()
+
+
+def everything_kept(slots: int, patterns: int) -> Orders:
+    return Orders(np.full((2, slots, words_for(patterns)), ~np.uint64(0), np.uint64), np.zeros(slots, np.uint64))
+
+
+class MatcherRun:
+    """The rows of one call. `ledger` holds live arrays that `advance` updates; `rebucket` makes new ones."""
+
+    def __init__(
+        self, matcher: SharedMatcher, events: PlanEvents, state: MatcherState | None, buckets: Buckets
+    ) -> None:
+        self.matcher = matcher
+        self.prepared = matcher.prepared(tuple(values.dtype.kind == "f" for values in events.values))
+        plan = self.plan = self.prepared.tables
+        self.rows = rows_of(events, self.prepared)
+        sequences = int(events.sequence.max()) + 1 if len(events.sequence) else 0
+        absences = self.prepared.absences
+        seen = (len(events.time), absences) if self.prepared.segments_ask_for_absences else (0, 0)
+        self.lists = new_lists(sequences, plan.node_count, absences, seen)
+        note_rows(events.first_new, self.rows.positions, self.rows.fulfilled, plan.absence_of, self.lists)
+        if state is None:
+            self.store = new_store(FIRST_ROOM, matcher.shape)
+        else:
+            check_matches(state, plan, matcher.shape, buckets, self.rows.positions, events.first_new)
+            self.store = restored_store(state, plan, self.rows.positions, self.lists, matcher.shape)
+        self.samples = _samples(state, buckets)
+        taken = int(state.counters[1]) if state else 0
+        self.rules = Rules(matcher.ages, matcher.counting, taken - events.first_new)
+        self.checks = matcher.run_checks(plan, events)
+        self.found = new_found(FIRST_MATCHES, FIRST_ROWS)
+        self.progress = np.zeros(at.PROGRESS, np.int64)
+        self.progress[at.NEXT_ROW], self.progress[at.CONDITION_AT] = events.first_new, at.NEW_ROW
+        if state:
+            self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP] = state.counters[2:]
+        self._orders: Orders | None = None
+        self._kept_for: KeptFor
+        self.rebucket(buckets)
+
+    def advance(
+        self,
+        until_row: int,
+        orders: Orders | None,
+        admitted: NDArray[np.bool_] | None = None,
+        pause: Pause = NO_PAUSE,
+    ) -> int:
+        """Takes the rows up to `until_row`, or up to the pause; gives the row up to which it came. Orders are never
+        changed in place; None: everything is kept.
+
+        `admitted` says of each row of the call whether it may become part of a match; absences see all rows.
+
+        Raises TOO_MANY_PARTIAL_MATCHES, TOO_MANY_MATCHES, and the errors of the conditions.
+        """
+        taken, rows = int(self.progress[at.NEXT_ROW]), len(self.rows.positions.time)
+        if not taken <= until_row <= rows:  # the kernel reads rows without looking whether they are there
+            raise ValueError(f"rows up to {until_row} can't be taken: {taken} of {rows} were taken before")
+        kept_for = self._for_kernel(orders)._replace(admitted=_NO_ROWS if admitted is None else admitted)
+        self.progress[at.WORK_LEFT], self.progress[at.MOST_LIVE] = pause.work, pause.live
+        while True:
+            status = self.matcher.kernel(
+                until_row,
+                kept_for,
+                self.plan,
+                self.rows,
+                self.store,
+                self.lists,
+                self.ledger,
+                self.buckets,
+                self.found,
+                self.checks,
+                self.samples,
+                self.rules,
+                self.progress,
+                stop_flag(),
+            )
+            check_stopped()
+            self._check_matches()
+            if status == FINISHED:
+                return int(self.progress[at.NEXT_ROW])
+            self._make_room(status, pause.live)
+
+    @property
+    def live(self) -> int:
+        """Partial matches now, those with it that others only grew out of."""
+        return int(self.store.counts[USED] - self.store.counts[SPARE])
+
+    @property
+    def has_paused(self) -> bool:
+        """Whether the last call came to where it was to pause, be it with its last row."""
+        return bool(self.progress[at.WORK_LEFT] <= 0 or self.live > self.progress[at.MOST_LIVE])
+
+    @property
+    def bytes_each(self) -> int:
+        """What a partial match takes."""
+        return sum(array.nbytes // len(array) for array in self.store if len(array) == self.store.room)
+
+    def keep_best(self, most: int, rank: NDArray[np.int64]) -> None:
+        """Drops those of the lowest rank ([slot]) until `most` live; of equals those with the highest tags."""
+        store, row = self.store, int(self.progress[at.NEXT_ROW]) - 1
+        while self.live > most:
+            listed = np.flatnonzero(store.kin[: store.counts[USED], PLACE] == LISTED)
+            if not len(listed):
+                return
+            slots = np.empty(len(listed), np.int64)
+            slots_now(listed, row, self.plan, self.rows.positions, store, self.lists, self.matcher.ages, slots)
+            keys = (rank[slots] << 32) - store.links[listed, TAG]
+            worst = _lowest(keys, store.serial[listed], self.live - most)
+            # What others grew out of goes only with them, so once may not be enough.
+            positions, nodes = self.rows.positions, self.plan.node_count
+            evict(listed[worst], slots[worst], positions, store, self.lists, self.ledger, nodes)
+
+    def _check_matches(self) -> None:
+        most = self.matcher.limits.most_matches
+        if self.found.counts[MATCHES] > most:
+            raise MatchError(
+                "TOO_MANY_MATCHES",
+                f"there are more than {most:,} matches in one task",
+                hint="bound them with WITHIN, tighten WHERE, or count them",
+            )
+
+    def _make_room(self, status: int, most_live: int) -> None:
+        limits, store = self.matcher.limits, self.store
+        if status == FAILED:
+            error = condition_failure(int(self.progress[at.FAILURE]), "WHERE")
+            error.row = int(self.progress[at.NEXT_ROW])
+            raise error
+        if status == MORE_MATCHES:
+            ends = int(np.diff(self.plan.ends.at).max())
+            longest = int(store.links[: store.counts[USED], LENGTH].max(initial=0)) + self.plan.node_count
+            self.found = found_with_room(self.found, ends, ends * 2 * longest)
+        elif status == MORE_LENGTH:
+            self.store = grown(store, store.room, 2 * store.rows.shape[1])
+        elif store.room >= limits.max_partial_matches:
+            raise MatchError(
+                "TOO_MANY_PARTIAL_MATCHES",
+                f"there are more than {limits.max_partial_matches:,} partial matches at one time",
+                hint="bound the matches with WITHIN, tighten WHERE, give a bound, or raise max_partial_matches",
+            )
+        else:
+            enough = max(most_live, store.room) * 5 // 4 + 16  # a row may make more than may live
+            self.store = grown(store, min(2 * store.room, enough, limits.max_partial_matches), store.rows.shape[1])
+
+    def _for_kernel(self, orders: Orders | None) -> KeptFor:
+        if orders is None:
+            orders = self._everything
+        if orders is not self._orders:
+            patterns, class_at = self.plan.nodes.patterns, self.buckets.class_at
+            masks = orders.masks.view(np.int64)
+            node = np.repeat(np.arange(self.plan.node_count), np.diff(class_at) * self.matcher.ages)
+            lacking = ((masks & patterns[node]) != patterns[node]).any(axis=(0, 2))
+            restricted = np.zeros(self.plan.node_count, np.bool_)
+            restricted[node[lacking]] = True
+            self._orders = orders
+            self._kept_for = KeptFor(masks, orders.threshold.astype(np.int64), restricted, _NO_ROWS)
+        return self._kept_for
+
+    def feature_samples(self, node: int) -> NDArray[np.float64]:
+        """[feature, sample] values of the node's features in the partial matches that were made last."""
+        first, end = self.buckets.feature_at[node], self.buckets.feature_at[node + 1]
+        return self.samples.values[first:end, : min(int(self.samples.seen[node]), SAMPLES)]
+
+    def rebucket(self, buckets: Buckets) -> None:
+        """Live partial matches get their classes anew; the counts of the ledger restart."""
+        self.buckets = buckets
+        self.ledger = self.matcher.new_ledger(buckets)
+        self._everything = everything_kept(int(buckets.class_at[-1]) * self.matcher.ages, len(self.matcher.plan.names))
+        self._orders = None
+        if isinstance(self.checks, RunChecks):
+            self.checks.last.rows[:] = NO_ROW
+        store = self.store
+        used = int(store.counts[USED])
+        pms = np.flatnonzero(store.kin[:used, PLACE] != 0)
+        classify(pms, store.kin[:, NODE], store.features, store.nulls, buckets, store.links[:, CLASS])
+        listed = store.kin[:used, PLACE] == LISTED
+        np.add.at(self.ledger.live, store.links[:used, CLASS][listed], 1)
+
+    def finish(self) -> tuple[tuple[PatternMatches, ...], MatcherState]:
+        """The matches by pattern, and the state after the rows that were taken."""
+        taken = self.rules.first_row + int(self.progress[at.NEXT_ROW])
+        swept = self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP]
+        counters = np.array([self.store.counts[SERIAL], taken, *swept], np.int64)
+        state = kept_state(self.store, self.rows.positions, self.lists, self.samples, counters)
+        return by_pattern(self.found, self.matcher.plan, self.rows.positions), state
+
+
+def _lowest(keys: NDArray[np.int64], serial: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The places of the `count` lowest keys; of equals the last made."""
+    if count >= len(keys):
+        return np.arange(len(keys))
+    edge = np.partition(keys, count - 1)[count - 1]
+    below, equal = np.flatnonzero(keys < edge), np.flatnonzero(keys == edge)
+    newest = equal[np.argsort(-serial[equal])]
+    return np.concatenate([below, newest[: count - len(below)]])
+
+
+def _samples(state: MatcherState | None, buckets: Buckets) -> Samples:
+    if state is not None:
+        return Samples(state.sampled.copy(), state.seen.copy())
+    features, nodes = int(buckets.feature_at[-1]), len(buckets.feature_at) - 1
+    return Samples(np.zeros((features, SAMPLES), np.float64), np.zeros(nodes, np.int64))

@@ -1,0 +1,264 @@
+"""MergedPlan -> PlanTables: the arrays that the matcher's kernel reads. No rows and no values here.
+
+Steps are numbered anew: first those that an event takes, by its condition, then those that a segment takes. Conditions
+over one event are numbered anew too: only those that a step or an absence asks for. Tables are small and apart, for a
+kernel's functions should be given only what they read: passing more makes compiling slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
+from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, Guard, MergedPlan, PlanStep
+from ostinato.workloads.merging.pattern_program import EdgeCheck
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+WORD_BITS = 64
+UNBOUNDED, SPAN, WINDOWS = range(3)
+"""Kinds of extents."""
+LARGEST_LENGTH = (1 << 62) - 1
+EDGE_OPS = ("<", "<=", ">", ">=", "=", "<>")
+
+
+class StepTable(NamedTuple):
+    """`x_at[i]:x_at[i + 1]` are the places in `x` that belong to i."""
+
+    at: Ints
+    """By condition (renumbered) the steps that an event takes."""
+    number: Ints
+    """Of each step, its number in `MergedPlan.steps`."""
+    source: Ints
+    target: Ints
+    join_at: Ints
+    join: Ints
+    """By node the steps that a partial match of it takes as a segment."""
+    asked: Ints
+    """How many run conditions and edge checks the step asks, guards included."""
+
+
+class GapTable(NamedTuple):
+    """What a step asks of the event before and the one that takes it."""
+
+    adjacent: Bools
+    absent_at: Ints
+    absent: Ints
+    """Numbers of absences, as in `PlanTables.absence_of`."""
+    leave_at: Ints
+    leave: Ints
+    """By node the steps that lead on from it."""
+    only_adjacent: Bools
+    """By node whether all of them are."""
+
+
+class AskedTable(NamedTuple):
+    """What steps and guards ask of several events: first all steps, then all guards."""
+
+    check_at: Ints
+    check: Ints
+    """Numbers of run conditions."""
+    edge_at: Ints
+    edge_op: Ints
+    edge_before: Ints
+    edge_after: Ints
+    """Numbers of columns of `EdgeValues`."""
+    edge_real: Bools
+    guard_at: Ints
+    """By step its guards; guard g asks what stands at (number of steps) + g."""
+    guard_patterns: Ints
+    """[guard, word]"""
+
+
+class NodeTable(NamedTuple):
+    label: Ints
+    patterns: Ints
+    """[node, word] the bit set of patterns, as signed words."""
+    is_sink: Bools
+    """Whether nothing can follow: a partial match that gets there is a match, and nothing is kept."""
+
+
+class ExtentTable(NamedTuple):
+    """By node how far a match reaches."""
+
+    by_place: Bools
+    kind: Ints
+    length: Ints
+    slide: Ints
+    positions: NDArray[np.float64]
+    """How many positions the longest match takes in; what ages are parts of."""
+    ages: NDArray[np.float64]
+    """Ages by position, a little more: a multiplication instead of the division must not end below a whole age."""
+
+
+class EndTable(NamedTuple):
+    """By node its ends, and by end the run conditions that it asks."""
+
+    at: Ints
+    pattern: Ints
+    check_at: Ints
+    check: Ints
+
+
+class PlanTables(NamedTuple):
+    steps: StepTable
+    gaps: GapTable
+    asked: AskedTable
+    nodes: NodeTable
+    extents: ExtentTable
+    ends: EndTable
+    absence_of: Ints
+    """By condition (renumbered) the number of the absence that it breaks, or -1."""
+
+    @property
+    def node_count(self) -> int:
+        return len(self.nodes.label)
+
+
+class EdgeColumn(NamedTuple):
+    """A value that edge checks compare, as whole or as real numbers."""
+
+    value: int
+    real: bool
+
+
+class Prepared(NamedTuple):
+    """A plan ready for the kernel."""
+
+    tables: PlanTables
+    conditions: tuple[int, ...]
+    """The numbers of the conditions over one event, in the order of their new ones."""
+    absences: int
+    edge_columns: tuple[EdgeColumn, ...]
+
+    @property
+    def segments_ask_for_absences(self) -> bool:
+        joins = self.tables.steps.join
+        return bool((np.diff(self.tables.gaps.absent_at)[joins] > 0).any())
+
+
+def prepare(plan: MergedPlan, real_values: Sequence[bool], ages: int) -> Prepared:
+    """`real_values` says of each value that edge checks number whether it is a double; `ages` as in the ledger."""
+    taken = [i for i, step in enumerate(plan.steps) if step.segment == NO_SEGMENT]
+    joining = [i for i, step in enumerate(plan.steps) if step.segment != NO_SEGMENT]
+    absent = sorted({number for step in plan.steps for number in step.absent})
+    conditions = sorted({plan.steps[i].condition for i in taken} | set(absent))
+    place = {number: at for at, number in enumerate(conditions)}
+    taken.sort(key=lambda i: place[plan.steps[i].condition])
+    steps = [plan.steps[i] for i in (*taken, *joining)]
+    columns: dict[EdgeColumn, int] = {}
+    joins: list[list[int]] = [[] for _ in plan.nodes]
+    for number, step in enumerate(steps):
+        if step.segment != NO_SEGMENT:
+            joins[step.segment].append(number)
+    tables = PlanTables(
+        steps=StepTable(
+            np.searchsorted([place[plan.steps[i].condition] for i in taken], np.arange(len(conditions) + 1)),
+            _ints([*taken, *joining]),
+            _ints([step.source for step in steps]),
+            _ints([step.target for step in steps]),
+            *_lists(joins),
+            _ints([len(step.asked_checks) + len(step.asked_edges) for step in steps]),
+        ),
+        gaps=_gaps(steps, absent, plan),
+        asked=_asked(steps, len(plan.names), real_values, columns),
+        nodes=_nodes(plan),
+        extents=_extents([node.extent for node in plan.nodes], ages),
+        ends=_ends(plan),
+        absence_of=_ints([absent.index(number) if number in absent else -1 for number in conditions]),
+    )
+    return Prepared(tables, tuple(conditions), len(absent), tuple(columns))
+
+
+def words_for(patterns: int) -> int:
+    """How many words a bit set of patterns has."""
+    return max(1, -(-patterns // WORD_BITS))
+
+
+def _ints(numbers: Sequence[int]) -> Ints:
+    return np.array(numbers, np.int64)
+
+
+def _lists(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Where each list starts, and the last one ends; and all of them one after the other."""
+    at = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum([len(some) for some in lists], out=at[1:])
+    return at, _ints([item for some in lists for item in some])
+
+
+def _bit_sets(sets: Sequence[int], words: int) -> Ints:
+    """Bit sets as signed 64-bit words, the lowest first."""
+    found = [[(bits >> (WORD_BITS * word)) & ((1 << WORD_BITS) - 1) for word in range(words)] for bits in sets]
+    return np.array(found, np.uint64).reshape(len(sets), words).view(np.int64)
+
+
+def _gaps(steps: Sequence[PlanStep], absent: Sequence[int], plan: MergedPlan) -> GapTable:
+    leaving: list[list[int]] = [[] for _ in plan.nodes]
+    for number, step in enumerate(steps):
+        leaving[step.source].append(number)
+    return GapTable(
+        np.array([step.adjacent for step in steps], np.bool_),
+        *_lists([[absent.index(number) for number in step.absent] for step in steps]),
+        *_lists(leaving),
+        np.array([all(steps[i].adjacent for i in some) for some in leaving], np.bool_),
+    )
+
+
+def _asked(
+    steps: Sequence[PlanStep], patterns: int, real_values: Sequence[bool], columns: dict[EdgeColumn, int]
+) -> AskedTable:
+    """What all steps and guards ask; fills `columns` with what edge checks compare."""
+    guards = [guard for step in steps for guard in step.guards]
+    askers: list[PlanStep | Guard] = [*steps, *guards]
+    edges: list[EdgeCheck] = [edge for asker in askers for edge in asker.edges]
+    real = [real_values[edge.before_value] or real_values[edge.after_value] for edge in edges]
+
+    def column(value: int, as_real: bool) -> int:
+        return columns.setdefault(EdgeColumn(value, as_real), len(columns))
+
+    return AskedTable(
+        *_lists([asker.checks for asker in askers]),
+        _lists([[0] * len(asker.edges) for asker in askers])[0],
+        _ints([EDGE_OPS.index(edge.op) for edge in edges]),
+        _ints([column(edge.before_value, is_real) for edge, is_real in zip(edges, real, strict=True)]),
+        _ints([column(edge.after_value, is_real) for edge, is_real in zip(edges, real, strict=True)]),
+        np.array(real, np.bool_),
+        _lists([[0] * len(step.guards) for step in steps])[0],
+        _bit_sets([guard.patterns for guard in guards], words_for(patterns)),
+    )
+
+
+def _ends(plan: MergedPlan) -> EndTable:
+    ends = sorted(plan.ends, key=lambda end: end.node)
+    return EndTable(
+        np.searchsorted([end.node for end in ends], np.arange(len(plan.nodes) + 1)),
+        _ints([end.pattern for end in ends]),
+        *_lists([end.checks for end in ends]),
+    )
+
+
+def _nodes(plan: MergedPlan) -> NodeTable:
+    left = {step.source for step in plan.steps} | {step.segment for step in plan.steps}
+    return NodeTable(
+        _ints([node.label for node in plan.nodes]),
+        _bit_sets([node.patterns for node in plan.nodes], words_for(len(plan.names))),
+        np.array([number not in left and number != ROOT for number in range(len(plan.nodes))], np.bool_),
+    )
+
+
+def _extents(extents: Sequence[Extent], ages: int) -> ExtentTable:
+    kinds = {BoundKind.NONE: UNBOUNDED, BoundKind.SPAN: SPAN, BoundKind.WINDOWS: WINDOWS}
+    positions = [extent.length + (extent.kind is BoundKind.SPAN) for extent in extents]
+    return ExtentTable(
+        np.array([extent.by_place for extent in extents], np.bool_),
+        _ints([kinds[extent.kind] for extent in extents]),
+        _ints([min(extent.length, LARGEST_LENGTH) for extent in extents]),
+        _ints([max(extent.slide, 1) for extent in extents]),
+        np.array(positions, np.float64),
+        np.array([ages / count * (1 + 1e-12) if count else 0.0 for count in positions], np.float64),
+    )

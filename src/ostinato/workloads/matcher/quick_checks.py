@@ -1,0 +1,187 @@
+"""Run conditions that need no interpreter, and values that need only a small one.
+
+Most conditions compare a value of the events that are bound with one of the event that arrives. Where the first is a
+feature of the node, it was computed when the partial match was made, and the comparison is all that is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
+from ostinato.expressions.run_conditions.kernel_arithmetic import real_equal, real_less
+from ostinato.expressions.run_conditions.opcodes import HERE, Keep, Op
+from ostinato.expressions.run_conditions.run_program import Register, RunProgram
+from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.workloads.matcher.plan_tables import PlanTables
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+
+NOT_QUICK = -1
+ASK_PROGRAM = 3
+"""In place of a verdict: the feature can't answer."""
+LARGEST_EXACT = float(1 << 53)
+"""Whole numbers below it are exact as real ones."""
+# Plain integers: numba compares them faster than it looks up an enumeration.
+_LESS, _LESS_EQUAL, _EQUAL = int(Op.LESS), int(Op.LESS_EQUAL), int(Op.EQUAL)
+_LOAD_REAL, _REAL, _MATH, _POWER = int(Op.LOAD_REAL), int(Op.REAL), int(Op.MATH), int(Op.POWER)
+_ADD_REAL, _SUBTRACT_REAL, _MULTIPLY_REAL = int(Op.ADD_REAL), int(Op.SUBTRACT_REAL), int(Op.MULTIPLY_REAL)
+_DIVIDE_REAL, _NEGATE_REAL, _ABSOLUTE_REAL = int(Op.DIVIDE_REAL), int(Op.NEGATE_REAL), int(Op.ABSOLUTE_REAL)
+_QUICK_OPS = frozenset((
+    _LOAD_REAL, _REAL, _MATH, _POWER, _ADD_REAL, _SUBTRACT_REAL, _MULTIPLY_REAL, _DIVIDE_REAL, _NEGATE_REAL,
+    _ABSOLUTE_REAL,
+))  # fmt: skip
+_Code = tuple[tuple[int, int, int, int], ...]
+
+
+class QuickTables(NamedTuple):
+    """For each place of `AskedTable.check`: which feature of the partial match is compared with which column."""
+
+    feature: NDArray[np.int8]
+    """Its number at the step's source, or NOT_QUICK."""
+    op: NDArray[np.int8]
+    feature_left: NDArray[np.bool_]
+    real: NDArray[np.bool_]
+    may_fail: NDArray[np.bool_]
+    """Whether a feature that isn't there may stand for an error, which only the program reports."""
+    column: NDArray[np.int32]
+    reads_run: NDArray[np.bool_]
+    """By step, whether what it makes needs registers, whatever its own checks do."""
+
+
+class _Comparison(NamedTuple):
+    """A condition taken apart: what stands on both sides."""
+
+    op: int
+    real: bool
+    left: _Code
+    right: _Code
+
+
+class _Quick(NamedTuple):
+    feature: int = NOT_QUICK
+    op: int = 0
+    feature_left: bool = False
+    real: bool = False
+    may_fail: bool = False
+    column: int = 0
+
+
+def find_quick_checks(plan: PlanTables, conditions: PlanConditions, *, keeps_registers: bool) -> QuickTables:
+    """`keeps_registers`: each partial match has its own."""
+    program, asked, steps = conditions.program, plan.asked, plan.steps
+    found: list[_Quick] = []
+    step_of = [*range(len(steps.source)), *np.repeat(np.arange(len(steps.source)), np.diff(asked.guard_at))]
+    for asker, step in enumerate(step_of):
+        features = [_code_of(program, value) for value in conditions.features[int(steps.source[step])]]
+        label = int(plan.nodes.label[steps.target[step]])
+        for at in range(asked.check_at[asker], asked.check_at[asker + 1]):
+            number = int(asked.check[at])
+            once = conditions.conditions[number].each == NO_LABEL
+            found.append(_quick(_comparison(program, number) if once else None, features, program, label))
+    return QuickTables(
+        np.array([one.feature for one in found], np.int8),
+        np.array([one.op for one in found], np.int8),
+        np.array([one.feature_left for one in found], np.bool_),
+        np.array([one.real for one in found], np.bool_),
+        np.array([one.may_fail for one in found], np.bool_),
+        np.array([one.column for one in found], np.int32),
+        np.array([_reads_run(step, plan, conditions, keeps_registers) for step in range(len(steps.source))], np.bool_),
+    )
+
+
+def _reads_run(step: int, plan: PlanTables, conditions: PlanConditions, keeps_registers: bool) -> bool:
+    node = int(plan.steps.target[step])
+    guards = slice(plan.asked.guard_at[step], plan.asked.guard_at[step + 1])
+    at_ends = plan.ends.check_at[plan.ends.at[node + 1]] > plan.ends.check_at[plan.ends.at[node]]
+    kept = not plan.nodes.is_sink[node] and (keeps_registers or bool(conditions.features[node]))
+    return bool(kept or at_ends or np.diff(plan.asked.check_at)[len(plan.steps.source) :][guards].any())
+
+
+def _quick(comparison: _Comparison | None, features: Sequence[_Code], program: RunProgram, label: int) -> _Quick:
+    if comparison is not None:
+        for left in (True, False):
+            known, new = (comparison.left, comparison.right) if left else (comparison.right, comparison.left)
+            as_value = known if comparison.real else (*known, (int(Op.TO_REAL), 0, 0, 0))
+            column = _column_of_event(new, program, label)
+            if column is not None and as_value in features:
+                may_fail = not all(op in _QUICK_OPS and not (op == _DIVIDE_REAL and b) for op, _, b, _ in known)
+                return _Quick(features.index(as_value), comparison.op, left, comparison.real, may_fail, column)
+    return _Quick()
+
+
+def _code_of(program: RunProgram, number: int) -> _Code:
+    """The code of a value, or of a condition's first conjunct."""
+    entry = program.first[number]
+    return program.code[program.entry[entry] : program.entry[entry + 1]]
+
+
+def _comparison(program: RunProgram, number: int) -> _Comparison | None:
+    """A condition that is one comparison, without jumps."""
+    if program.first[number + 1] != program.first[number] + 1:
+        return None
+    code = _code_of(program, number)
+    reals = {int(Op.LESS_REAL): _LESS, int(Op.LESS_EQUAL_REAL): _LESS_EQUAL, int(Op.EQUAL_REAL): _EQUAL}
+    if len(code) == 2 and code[0][0] in (Op.COMPARE_WHOLE, Op.COMPARE_REAL):
+        (kind, op, column, register), (shift, other, other_register, other_shift) = code
+        if op not in (_LESS, _LESS_EQUAL, _EQUAL):
+            return None
+        load = int(Op.LOAD_REAL if kind == Op.COMPARE_REAL else Op.LOAD_WHOLE)
+        left, right = (load, column, register, shift), (load, other, other_register, other_shift)
+        return _Comparison(op, kind == Op.COMPARE_REAL, (left,), (right,))
+    last = code[-1][0]
+    if last not in (_LESS, _LESS_EQUAL, _EQUAL, *reals) or any(item[0] >= Op.JUMP for item in code):
+        return None
+    # One side is the load of a single value: it is the first instruction, or the one before the comparison.
+    real = last in reals
+    op, sides = reals.get(last, last), code[:-1]
+    load = int(Op.LOAD_REAL if real else Op.LOAD_WHOLE)
+    if sides[-1][0] == load:
+        return _Comparison(op, real, sides[:-1], sides[-1:])
+    return _Comparison(op, real, sides[:1], sides[1:]) if sides[0][0] == load else None
+
+
+def _column_of_event(code: _Code, program: RunProgram, label: int) -> int | None:
+    """The column, if the code loads a value of the event that takes the step, bound to `label`."""
+    if len(code) != 1 or code[0][0] not in (Op.LOAD_WHOLE, Op.LOAD_REAL):
+        return None
+    _, column, register, shift = code[0]
+    name = program.variables[label]
+    is_event = register == HERE or program.registers[register] == Register(Keep.LAST, frozenset({name}))
+    return column if is_event and shift == 0 and program.columns[column].store != "rank" else None
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def answer_quickly(at, pm, row, features, nulls, quick, conditions):  # type: ignore[no-untyped-def]
+    """1 it holds, 0 not, or ASK_PROGRAM."""
+    feature = quick.feature[at]
+    if feature < 0:
+        return ASK_PROGRAM
+    if nulls[pm] >> feature & 1:
+        return ASK_PROGRAM if quick.may_fail[at] else 0
+    known = features[pm, feature]
+    column = quick.column[at]
+    valid, place = conditions.valid_place[column], conditions.place[column]
+    if valid >= 0 and not conditions.valid[valid, row]:
+        return 0
+    if quick.real[at]:
+        new = conditions.real[place, row]
+    else:
+        new = float(conditions.whole[place, row])
+        if not (abs(known) < LARGEST_EXACT and abs(new) < LARGEST_EXACT):
+            return ASK_PROGRAM
+    left, right = (known, new) if quick.feature_left[at] else (new, known)
+    op = quick.op[at]
+    if op == _LESS:
+        holds = real_less(left, right)
+    elif op == _LESS_EQUAL:
+        holds = not real_less(right, left)
+    else:
+        holds = real_equal(left, right)
+    return 1 if holds else 0

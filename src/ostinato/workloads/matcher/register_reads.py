@@ -1,0 +1,139 @@
+"""RunProgram + tables of a plan -> which registers a step has to look up for what it makes, and a node's features read.
+
+Where registers are read off the chain of partial matches, most of what a step makes needs only the last one or two
+events of it. And births that read the same rows have the same features, so they are in the same class: the births of
+one event come in such groups, and `LastBirths` keeps what the last one of each node found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.expressions.run_conditions.opcodes import Op
+from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.workloads.matcher.plan_tables import PlanTables
+from ostinato.workloads.matcher.store import MOST_FEATURES
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+
+Ints = NDArray[np.int64]
+_READ_BY_B = frozenset((Op.LOAD_WHOLE, Op.LOAD_REAL, Op.PRESENT, Op.LABEL))
+_COMPARISONS = frozenset((Op.COMPARE_WHOLE, Op.COMPARE_REAL))
+NO_ROW = -1
+
+
+class Reads(NamedTuple):
+    """What doesn't depend on rows; empty where partial matches keep registers of their own."""
+
+    needed: NDArray[np.bool_]
+    """[step, register] what features, guards and ends of what a step makes read. The last line: all registers."""
+    needed_count: Ints
+    """[step] how many these are; of the last line more than there are, so that a chain is walked to its end."""
+    feature_at: Ints
+    feature_register: Ints
+    """By node the registers that its features read."""
+
+
+class LastBirths(NamedTuple):
+    """By node, of the partial match that was made last: the rows that its features read, and what they gave."""
+
+    rows: Ints
+    """[node, 1 + register of the node] its last row, then those in registers; NO_ROW in front: nothing is known."""
+    of_class: Ints
+    features: NDArray[np.float64]
+    nulls: NDArray[np.uint8]
+
+
+def find_reads(plan: PlanTables, conditions: PlanConditions) -> Reads:
+    """For programs whose registers hold the rows of single variables."""
+    program, steps = conditions.program, len(plan.steps.source)
+    features = [_read(program, values) for values in conditions.features]
+    needed = np.zeros((steps + 1, len(program.registers)), np.bool_)
+    for step, node in enumerate(plan.steps.target.tolist()):
+        guards = range(steps + int(plan.asked.guard_at[step]), steps + int(plan.asked.guard_at[step + 1]))
+        ends = range(int(plan.ends.at[node]), int(plan.ends.at[node + 1]))
+        asked = [*_numbers(plan.asked.check_at, plan.asked.check, guards)]
+        asked += _numbers(plan.ends.check_at, plan.ends.check, ends)
+        for register in (*features[node], *_asked(conditions, asked)):
+            needed[step, register] = True
+    count = needed.sum(axis=1)
+    needed[steps], count[steps] = True, len(program.registers) + 1
+    return Reads(
+        needed,
+        count.astype(np.int64),
+        np.cumsum([0, *map(len, features)]).astype(np.int64),
+        np.array([register for of_node in features for register in of_node], np.int64),
+    )
+
+
+def no_reads() -> Reads:
+    empty = np.zeros(0, np.int64)
+    return Reads(np.zeros((0, 0), np.bool_), empty, empty, empty)
+
+
+def no_births(reads: Reads) -> LastBirths:
+    nodes = max(len(reads.feature_at) - 1, 0)
+    most = int(np.diff(reads.feature_at).max(initial=0))
+    return LastBirths(
+        np.full((nodes, 1 + most), NO_ROW, np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros((nodes, MOST_FEATURES), np.float64),
+        np.zeros(nodes, np.uint8),
+    )
+
+
+def _numbers(at: Ints, check: Ints, askers: Iterable[int]) -> list[int]:
+    return [int(number) for asker in askers for number in check[at[asker] : at[asker + 1]]]
+
+
+def _asked(conditions: PlanConditions, numbers: Iterable[int]) -> set[int]:
+    """The registers of conditions, with those that stand for each of a variable's events in turn."""
+    numbers = tuple(numbers)
+    turns = {conditions.conditions[number].register for number in numbers}
+    return {register for register in turns if register >= 0} | set(_read(conditions.program, numbers))
+
+
+def _read(program: RunProgram, numbers: Iterable[int]) -> tuple[int, ...]:
+    """The registers that conditions or values read."""
+    found: set[int] = set()
+    for number in numbers:
+        first, end = (program.entry[program.first[at]] for at in (number, number + 1))
+        code = program.code[first:end]
+        for at, (op, _, b, c) in enumerate(code):
+            if op in _READ_BY_B:
+                found.add(b)
+            elif op in _COMPARISONS:  # the register of the other side is in the next instruction
+                found.update((c, code[at + 1][2]))
+    return tuple(sorted(register for register in found if register >= 0))
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def is_like_last(node, row, registers, reads, last):  # type: ignore[no-untyped-def]
+    """Whether the features of what is made would read the rows that the last one's did."""
+    if len(last.rows) == 0 or last.rows[node, 0] != row:
+        return False
+    first = reads.feature_at[node]
+    for i in range(reads.feature_at[node + 1] - first):
+        if last.rows[node, 1 + i] != registers[1, reads.feature_register[first + i]]:
+            return False
+    return True
+
+
+@inline_kernel
+def remember(new, node, row, of_class, registers, store, reads, last):  # type: ignore[no-untyped-def]
+    if len(last.rows) == 0:
+        return
+    last.rows[node, 0] = row
+    first = reads.feature_at[node]
+    for i in range(reads.feature_at[node + 1] - first):
+        last.rows[node, 1 + i] = registers[1, reads.feature_register[first + i]]
+    for i in range(store.features.shape[1]):
+        last.features[node, i] = store.features[new, i]
+    last.of_class[node], last.nulls[node] = of_class, store.nulls[new]

@@ -1,0 +1,221 @@
+"""Run conditions and features of a merged plan, for the kernel: how they are asked of a partial match.
+
+The interpreter looks rows up in registers. Where patterns have no loops and registers only say which event is bound to
+a variable, they are read off the chain of partial matches when something asks; elsewhere each partial match keeps its
+registers and totals.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
+from ostinato.expressions.run_conditions.interpreter import Conditions, check, update, value_of
+from ostinato.expressions.run_conditions.opcodes import Keep
+from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
+from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
+from ostinato.workloads.matcher.quick_checks import QuickTables
+from ostinato.workloads.matcher.quick_values import QuickValues, quick_value
+from ostinato.workloads.matcher.register_reads import LastBirths, Reads, no_births
+from ostinato.workloads.matcher.store import LENGTH, NODE, PARENT, ROW, older, older_than_new
+from ostinato.workloads.merging.merged_plan import MergedPlan
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+
+Ints = NDArray[np.int64]
+_STACK = 64
+
+
+class RunWork(NamedTuple):
+    """Room for the interpreter: row 0 is before the event, row 1 behind it."""
+
+    registers: Ints
+    whole: Ints
+    real: NDArray[np.float64]
+    stack: NDArray[np.float64]
+    stack_whole: Ints
+    stack_null: NDArray[np.bool_]
+    node: NDArray[np.int32]
+
+
+class RunChecks(NamedTuple):
+    """Everything about run conditions and features that the kernel reads."""
+
+    conditions: Conditions
+    each: Ints
+    register: Ints
+    register_of: Ints
+    """By label the register with its event, or -1; empty where partial matches keep registers of their own."""
+    feature_at: Ints
+    feature: Ints
+    """By node the values that are its features."""
+    quick: QuickTables
+    values: QuickValues
+    reads: Reads
+    last: LastBirths
+    work: RunWork
+
+
+class StepsAsk(NamedTuple):
+    """What doesn't depend on the rows at hand."""
+
+    quick: QuickTables
+    values: QuickValues
+    reads: Reads
+
+
+class NoRunChecks(NamedTuple):
+    """In their place where a plan has none."""
+
+    conditions: tuple[()] = ()
+
+
+def registers_by_label(plan: MergedPlan, program: RunProgram) -> Ints | None:
+    """By label the register with its event, where that is all there is to know; None: keep them."""
+    plain = all(
+        register.keep is Keep.LAST and register.rows is not None and len(register.rows) == 1
+        for register in program.registers
+    )
+    if program.accumulators or not plain or _has_loops(plan):
+        return None
+    found = np.full(len(program.variables), -1, np.int64)
+    for number, register in enumerate(program.registers):
+        for name in register.rows or ():
+            found[program.variables.index(name)] = number
+    return found
+
+
+def _has_loops(plan: MergedPlan) -> bool:
+    """Nodes are numbered by length, so only a step that doesn't lead on can close a loop."""
+    return any(step.target <= step.source for step in plan.steps)
+
+
+def tie_run_checks(
+    conditions: PlanConditions, register_of: Ints | None, asked: StepsAsk, rows: int, column: Column
+) -> RunChecks:
+    """The conditions over the rows at hand."""
+    program = conditions.program
+    column = conditions.row_values.column(column, rows)
+    labels = np.arange(len(program.variables), dtype=np.int32)
+    registers, totals = len(program.registers), len(program.accumulators)
+    at = np.zeros(len(conditions.features) + 1, np.int64)
+    np.cumsum([len(some) for some in conditions.features], out=at[1:])
+    return RunChecks(
+        conditions=tie_to_columns(program, range(len(program.first) - 1), labels, rows, column),
+        each=np.array([item.each for item in conditions.conditions], np.int64),
+        register=np.array([item.register for item in conditions.conditions], np.int64),
+        register_of=np.zeros(0, np.int64) if register_of is None else register_of,
+        feature_at=at,
+        feature=np.array([value for some in conditions.features for value in some], np.int64),
+        quick=asked.quick,
+        values=asked.values,
+        reads=asked.reads,
+        last=no_births(asked.reads),
+        work=RunWork(
+            registers=np.full((2, registers), -1, np.int64),
+            whole=np.zeros((2, totals), np.int64),
+            real=np.zeros((2, totals), np.float64),
+            stack=np.zeros(_STACK, np.float64),
+            stack_whole=np.zeros(_STACK, np.int64),
+            stack_null=np.zeros(_STACK, np.bool_),
+            node=np.zeros(1, np.int32),
+        ),
+    )
+
+
+# --- registers --------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def read_chain(pm, segment, row, label, labels, register_of, step, reads, links, kin, registers):  # type: ignore[no-untyped-def]  # fmt: skip
+    """The registers of what is about to grow out of `pm`, off its chain, into row 1: those that the step needs."""
+    for i in range(registers.shape[1]):
+        registers[1, i] = -1
+    event_row, event_label = np.int64(row), np.int64(label)
+    at, waiting = older_than_new(pm, segment, kin)
+    missing = reads.needed_count[step]
+    while missing > 0:
+        register = register_of[event_label]
+        if register >= 0 and reads.needed[step, register]:
+            registers[1, register] = event_row
+            missing -= 1
+        if at < 0:
+            break
+        event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
+        at, waiting = older(at, waiting, kin)
+
+
+@called_kernel
+def update_kept(pm, segment, row, label, labels, links, kin, store_registers, store_whole, store_real, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+    """The same, with totals, out of what `pm` keeps. Negative: an error."""
+    for i in range(work.registers.shape[1]):
+        work.registers[1, i] = store_registers[pm, i] if pm >= 0 else -1
+    for i in range(work.whole.shape[1]):
+        work.whole[1, i] = store_whole[pm, i] if pm >= 0 else 0
+        work.real[1, i] = store_real[pm, i] if pm >= 0 else 0.0
+    count = np.int64(1) if segment < 0 else links[segment, LENGTH]
+    for event in range(count):
+        event_row, event_label = np.int64(row), np.int64(label)
+        if segment >= 0:
+            at = np.int64(segment)
+            for _ in range(count - 1 - event):
+                at = np.int64(kin[at, PARENT])
+            event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
+        for i in range(work.registers.shape[1]):
+            work.registers[0, i] = work.registers[1, i]
+        for i in range(work.whole.shape[1]):
+            work.whole[0, i], work.real[0, i] = work.whole[1, i], work.real[1, i]
+        verdict = update(event_label, event_row, 0, work, conditions)
+        if verdict < 0:
+            return verdict
+    return 0
+
+
+# --- conditions and features ------------------------------------------------------------------------------------------
+
+
+@called_kernel
+def ask(number, pm, segment, row, label, labels, links, kin, each_of, register_of, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Condition `number`, of all events of its `each` label if it has one: 1 it holds, 0 not, negative an error.
+
+    Row 1 of the registers is that of what is about to grow out of `pm`.
+    """
+    each, register = each_of[number], register_of[number]
+    of_all = each != NO_LABEL and register >= 0
+    kept = work.registers[1, register] if of_all else np.int64(0)
+    rows = conditions.valid.shape[1]
+    at, waiting = older_than_new(pm, segment, kin)
+    event_row, event_label = np.int64(row), np.int64(label)
+    verdict = 1
+    while True:
+        if not of_all or event_label == each:
+            if of_all:
+                work.registers[1, register] = event_row
+            verdict = check(number, label, row, 0, 0, rows, 0, work, conditions)
+            if verdict != 1 or not of_all:
+                break
+        if at < 0:
+            break
+        event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
+        at, waiting = older(at, waiting, kin)
+    if of_all:
+        work.registers[1, register] = kept
+    return verdict
+
+
+@called_kernel
+def _slow_value(value, row, work, conditions):  # type: ignore[no-untyped-def]
+    # A label as `ask` has it: with a literal zero the interpreter would be compiled once more.
+    return value_of(value, np.int64(0), row, 0, 0, conditions.valid.shape[1], work, conditions)
+
+
+@inline_kernel
+def feature_value(value, row, checks):  # type: ignore[no-untyped-def]
+    """(whether it is there, its value) for the registers in the work."""
+    conditions, work = checks.conditions, checks.work
+    if checks.values.is_quick[value]:
+        return quick_value(value, row, work.registers, work.stack, conditions, checks.values)
+    return _slow_value(value, row, work, conditions)

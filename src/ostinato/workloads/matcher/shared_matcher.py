@@ -1,0 +1,88 @@
+"""MergedPlan -> SharedMatcher: all patterns of a stream with one state, ready to take rows (`matcher_run.py`)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
+from ostinato.workloads.matcher.ledger import AGES, Buckets, Ledger, new_ledger
+from ostinato.workloads.matcher.matcher_kernels import advance_checked, advance_plain
+from ostinato.workloads.matcher.matcher_run import MatcherRun
+from ostinato.workloads.matcher.matcher_state import MatcherState
+from ostinato.workloads.matcher.plan_events import PlanEvents
+from ostinato.workloads.matcher.plan_shape import shape_of
+from ostinato.workloads.matcher.plan_tables import PlanTables, Prepared, prepare, words_for
+from ostinato.workloads.matcher.quick_checks import find_quick_checks
+from ostinato.workloads.matcher.quick_values import find_quick_values
+from ostinato.workloads.matcher.register_reads import find_reads, no_reads
+from ostinato.workloads.matcher.run_checks import NoRunChecks, RunChecks, StepsAsk, registers_by_label, tie_run_checks
+from ostinato.workloads.matcher.store import StoreShape
+from ostinato.workloads.merging.merged_plan import MergedPlan
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.shedding.class_edges import buckets_of
+
+Ints = NDArray[np.int64]
+_FIRST_LENGTH = 8
+
+
+def one_class_a_node(plan: MergedPlan, conditions: PlanConditions | None) -> Buckets:
+    """Nothing is told apart by values, except what is NULL."""
+    counts = [len(conditions.features[n]) if conditions else 0 for n in range(len(plan.nodes))]
+    return buckets_of(tuple((np.zeros(0),) * count for count in counts), shape_of(plan).pairs)
+
+
+class SharedMatcher:
+    """The patterns of one stream. `counting=False`: nobody reads the ledger, so only `live` is kept right."""
+
+    def __init__(
+        self,
+        plan: MergedPlan,
+        conditions: PlanConditions | None,
+        *,
+        materialise: Literal["view", "instance"] = "view",
+        ages: int = AGES,
+        counting: bool = True,
+        limits: MatchLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self.plan, self.conditions = plan, conditions
+        self.ages, self.counting, self.limits = ages, counting, limits
+        program = conditions.program if conditions else None
+        self.register_of = registers_by_label(plan, program) if program else None
+        keeps = program is not None and self.register_of is None
+        self.shape = StoreShape(
+            words=words_for(len(plan.names)),
+            registers=len(program.registers) if program and keeps else 0,
+            totals=len(program.accumulators) if program and keeps else 0,
+            instance=_FIRST_LENGTH if materialise == "instance" else 0,
+        )
+        self.kernel = advance_checked if conditions else advance_plain
+        self._prepared: dict[tuple[bool, ...], Prepared] = {}
+        self._asked: StepsAsk | None = None
+
+    def prepared(self, real_values: tuple[bool, ...]) -> Prepared:
+        """The plan for the kernel; `real_values` as in `plan_tables.prepare`."""
+        if real_values not in self._prepared:
+            self._prepared[real_values] = prepare(self.plan, real_values, self.ages)
+        return self._prepared[real_values]
+
+    def run_checks(self, tables: PlanTables, events: PlanEvents) -> RunChecks | NoRunChecks:
+        """The run conditions over the rows at hand."""
+        if self.conditions is None:
+            return NoRunChecks()
+        if self._asked is None:
+            keeps = self.register_of is None
+            quick = find_quick_checks(tables, self.conditions, keeps_registers=keeps)
+            values = find_quick_values(self.conditions.program)
+            self._asked = StepsAsk(quick, values, no_reads() if keeps else find_reads(tables, self.conditions))
+        assert events.column is not None
+        return tie_run_checks(self.conditions, self.register_of, self._asked, len(events.time), events.column)
+
+    def begin(self, events: PlanEvents, state: MatcherState | None, buckets: Buckets) -> MatcherRun:
+        """`events` start with the rows that `state` needed; None: nothing came before."""
+        return MatcherRun(self, events, state, buckets)
+
+    def new_ledger(self, buckets: Buckets) -> Ledger:
+        return new_ledger(buckets, self.ages, len(self.plan.names), len(self.plan.steps))

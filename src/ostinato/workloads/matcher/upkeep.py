@@ -1,0 +1,93 @@
+"""Kernels that go over all rows of the history, or over all partial matches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.workloads.matcher.births import class_of
+from ostinato.workloads.matcher.store import (
+    CLASS,
+    LIMIT,
+    LISTED,
+    NODE,
+    PLACE,
+    ROW,
+    USED,
+    note_row,
+    remove,
+    see_absences,
+)
+from ostinato.workloads.matcher.visits import age_at, is_dead_end, obey
+
+
+@inline_kernel
+def now_for(pm, row, plan, positions, store, lists):  # type: ignore[no-untyped-def]
+    """The position up to which its sequence has come; by place, the sequence itself must have gone on."""
+    if plan.extents.by_place[store.kin[pm, NODE]]:
+        return positions.place[lists.last_row[positions.sequence[store.links[pm, ROW]]]]
+    return positions.time[row]
+
+
+@called_kernel
+def sweep(row, kept_for, plan, positions, store, lists, ledger, ages):  # type: ignore[no-untyped-def]
+    """Forgets every partial match that is over, or that the orders drop at its age."""
+    links, kin, nodes = store.links, store.kin, len(plan.extents.by_place)
+    for pm in range(store.counts[USED]):
+        if kin[pm, PLACE] == LISTED:
+            node, of_class = np.int64(kin[pm, NODE]), links[pm, CLASS]
+            sequence, now = positions.sequence[links[pm, ROW]], now_for(pm, row, plan, positions, store, lists)
+            wanted = links[pm, LIMIT] >= now and not is_dead_end(
+                node, links[pm, ROW], sequence, plan.gaps, positions, lists
+            )
+            if wanted and kept_for.restricted[node]:
+                slot = of_class * ages + age_at(node, links[pm, LIMIT], now, plan.extents, ages)
+                is_instance = store.rows.shape[1] > 0
+                wanted = obey(pm, slot, of_class, kept_for, links, store.masks, is_instance, ledger.dropped)
+            if not wanted:
+                ledger.live[of_class] -= 1
+                remove(pm, sequence * nodes + node, links, kin, lists.heads, store.free, store.counts)
+
+
+@borrowing_kernel
+def slots_now(pms, row, plan, positions, store, lists, ages, slots):  # type: ignore[no-untyped-def]
+    """The slot of each of `pms` after the row; those that are over are of the last age."""
+    for i in range(len(pms)):
+        pm = pms[i]
+        now = now_for(pm, row, plan, positions, store, lists)
+        age = age_at(np.int64(store.kin[pm, NODE]), store.links[pm, LIMIT], now, plan.extents, ages)
+        slots[i] = store.links[pm, CLASS] * ages + age
+
+
+@borrowing_kernel
+def evict(pms, slots, positions, store, lists, ledger, nodes):  # type: ignore[no-untyped-def]
+    """Drops each of `pms`, now in `slots`, for all of its patterns."""
+    links, kin = store.links, store.kin
+    for i in range(len(pms)):
+        pm = pms[i]
+        ledger.evicted[slots[i]] += 1
+        for word in range(store.masks.shape[1]):
+            lost, pattern = np.uint64(store.masks[pm, word]), word * 64
+            while lost != 0:
+                if lost & np.uint64(1):
+                    ledger.dropped[links[pm, CLASS], pattern] += 1
+                lost >>= np.uint64(1)
+                pattern += 1
+        ledger.live[links[pm, CLASS]] -= 1
+        at = positions.sequence[links[pm, ROW]] * nodes + kin[pm, NODE]
+        remove(pm, at, links, kin, lists.heads, store.free, store.counts)
+
+
+@borrowing_kernel
+def note_rows(end, positions, fulfilled, absence_of, lists):  # type: ignore[no-untyped-def]
+    """Takes the history in: what the new rows must know of it."""
+    for row in range(end):
+        see_absences(row, positions, lists)
+        note_row(row, positions, fulfilled, absence_of, lists)
+
+
+@borrowing_kernel
+def classify(pms, nodes, features, nulls, buckets, classes):  # type: ignore[no-untyped-def]
+    """The class of each of `pms`."""
+    for pm in pms:
+        classes[pm] = class_of(pm, nodes[pm], features, nulls, buckets)

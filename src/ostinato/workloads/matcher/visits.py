@@ -1,0 +1,206 @@
+"""Kernels about one partial match and one event: whether it is still wanted, and whether the event may follow."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.expressions.run_conditions.kernel_arithmetic import real_equal, real_less
+from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.workloads.matcher.plan_tables import SPAN, UNBOUNDED
+from ostinato.workloads.matcher.quick_checks import ASK_PROGRAM, answer_quickly
+from ostinato.workloads.matcher.run_checks import ask, read_chain, update_kept
+from ostinato.workloads.matcher.store import TAG, last_absent
+
+NEVER_OVER = np.iinfo(np.int64).max
+"""The last position at which a partial match can be taken on, where nothing bounds its length."""
+
+
+class KeptFor(NamedTuple):
+    """`Orders` for the kernel."""
+
+    masks: NDArray[np.int64]
+    threshold: NDArray[np.int64]
+    restricted: NDArray[np.bool_]
+    """Nodes at which some slot isn't kept for all patterns."""
+    admitted: NDArray[np.bool_]
+    """Rows that may take a step; empty: all."""
+
+
+@inline_kernel
+def position_of(row, node, by_place, positions):  # type: ignore[no-untyped-def]
+    """The row's, in what the node's extent is measured in."""
+    return positions.place[row] if by_place[node] else positions.time[row]
+
+
+@inline_kernel
+def limit_from(node, position, extents):  # type: ignore[no-untyped-def]
+    """The last position at which a match that starts at `position` may be taken on."""
+    if extents.kind[node] == UNBOUNDED:
+        return np.int64(NEVER_OVER)
+    if extents.kind[node] == SPAN:
+        return position + extents.length[node]
+    return position // extents.slide[node] * extents.slide[node] + extents.length[node] - 1
+
+
+@inline_kernel
+def age_at(node, limit, position, extents, ages):  # type: ignore[no-untyped-def]
+    """How much of its window is over, in parts; 0 where nothing bounds it."""
+    over = extents.positions[node] - 1.0 - float(limit - position)
+    return min(np.int64(over * extents.ages[node]), ages - 1)
+
+
+@inline_kernel
+def shares_pattern(pm, segment, target, masks, patterns):  # type: ignore[no-untyped-def]
+    """Whether a step leads to a pattern that both are kept for."""
+    for word in range(patterns.shape[1]):
+        shared = masks[pm, word] & patterns[target, word]
+        if segment >= 0:
+            shared &= masks[segment, word]
+        if shared != 0:
+            return True
+    return False
+
+
+@inline_kernel
+def obey(pm, slot, of_class, kept_for, links, masks, is_instance, dropped):  # type: ignore[no-untyped-def]
+    """Takes away the patterns that the orders don't want it kept for. Whether any is left.
+
+    A partial match with rows of its own (an instance) is kept for all of its patterns or for none.
+    """
+    which = 0 if links[pm, TAG] < kept_for.threshold[slot] else 1
+    left = False
+    for word in range(masks.shape[1]):
+        left |= (masks[pm, word] & kept_for.masks[which, slot, word]) != 0
+    if left and is_instance:
+        return True
+    for word in range(masks.shape[1]):
+        kept = masks[pm, word] & kept_for.masks[which, slot, word]
+        lost = np.uint64(masks[pm, word] ^ kept)
+        masks[pm, word] = kept
+        pattern = word * 64
+        while lost != 0:
+            if lost & np.uint64(1):
+                dropped[of_class, pattern] += 1
+            lost >>= np.uint64(1)
+            pattern += 1
+    return left
+
+
+@inline_kernel
+def _edge_holds(at, before_row, after_row, asked, values):  # type: ignore[no-untyped-def]
+    before, after, op = asked.edge_before[at], asked.edge_after[at], asked.edge_op[at]
+    if not (values.valid[before, before_row] and values.valid[after, after_row]):
+        return False
+    if asked.edge_real[at]:
+        x, y = values.real[after, after_row], values.real[before, before_row]
+        less, equal = real_less(x, y), real_equal(x, y)
+    else:
+        left, right = values.whole[after, after_row], values.whole[before, before_row]
+        less, equal = left < right, left == right
+    if op < 2:  # <, <=
+        return less or (op == 1 and equal)
+    if op < 4:  # >, >=
+        return not less and (op == 3 or not equal)
+    return equal == (op == 4)
+
+
+@inline_kernel
+def edges_hold(asker, before_row, after_row, asked, values):  # type: ignore[no-untyped-def]
+    for at in range(asked.edge_at[asker], asked.edge_at[asker + 1]):
+        if not _edge_holds(at, before_row, after_row, asked, values):
+            return False
+    return True
+
+
+TOO_OLD = 2
+
+
+@inline_kernel
+def gap_allows(step, last, row, segment, gaps, positions, lists):  # type: ignore[no-untyped-def]
+    """Whether what lies between the rows `last` and `row` lets the step be taken: 1, 0, or TOO_OLD.
+
+    Lists are in order of their last rows: those behind one that is too old are too old as well.
+    """
+    if gaps.adjacent[step] and positions.link[row] != positions.link[last] + 1:
+        return TOO_OLD if positions.link[last] < positions.link[row] - 1 else 0
+    for at in range(gaps.absent_at[step], gaps.absent_at[step + 1]):
+        absence = gaps.absent[at]
+        if segment >= 0:
+            found = lists.absent_seen[row, absence]
+        else:
+            found = last_absent(absence, row, positions.sequence[row], positions.order, lists)
+        if found >= 0 and positions.order[found] > positions.order[last]:
+            return TOO_OLD
+    return 1
+
+
+@inline_kernel
+def is_dead_end(node, last, sequence, gaps, positions, lists):  # type: ignore[no-untyped-def]
+    """Whether no later row can take any step from the row `last` at a node, for what lies between."""
+    order, now = positions.order, lists.last_row[sequence]
+    for at in range(gaps.leave_at[node], gaps.leave_at[node + 1]):
+        step = gaps.leave[at]
+        is_over = gaps.adjacent[step] and positions.link[now] > positions.link[last]
+        for absent in range(gaps.absent_at[step], gaps.absent_at[step + 1]):
+            found = lists.absent[sequence, gaps.absent[absent]]
+            # A later row may still have the time of the last one: then nothing of that time lies between.
+            is_over |= found >= 0 and order[last] < order[found] < order[now]
+        if not is_over:
+            return False
+    return True
+
+
+# --- run conditions ---------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def nothing_asked(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+    return 1
+
+
+@inline_kernel
+def step_checks_hold(step, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+    """The run conditions of a step: 1, 0 or an error. Afterwards the work has the registers of what it makes."""
+    first, end = asked.check_at[step], asked.check_at[step + 1]
+    is_slow = end > first
+    if pm >= 0 and segment < 0:
+        is_slow = False
+        for at in range(first, end):
+            verdict = answer_quickly(at, pm, row, store.features, store.nulls, checks.quick, checks.conditions)
+            if verdict == 0:
+                return 0
+            is_slow |= verdict == ASK_PROGRAM
+    if not is_slow and not checks.quick.reads_run[step]:
+        return 1
+    if len(checks.register_of) > 0:
+        reads = len(checks.reads.needed) - 1 if is_slow else step
+        read_chain(
+            pm, segment, row, label, labels, checks.register_of, reads, checks.reads, store.links, store.kin,
+            checks.work.registers,
+        )  # fmt: skip
+    else:
+        verdict = update_kept(
+            pm, segment, row, label, labels, store.links, store.kin, store.registers, store.whole, store.real,
+            checks.work, checks.conditions,
+        )  # fmt: skip
+        if verdict < 0:
+            return verdict
+    if is_slow:
+        return checks_hold(step, pm, segment, row, label, labels, asked, store, checks)
+    return 1
+
+
+@inline_kernel
+def checks_hold(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+    """The run conditions of a step, a guard or an end, by their programs, with the registers in the work."""
+    for at in range(asked.check_at[asker], asked.check_at[asker + 1]):
+        verdict = ask(
+            asked.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each, checks.register,
+            checks.work, checks.conditions,
+        )  # fmt: skip
+        if verdict != 1:
+            return verdict
+    return 1

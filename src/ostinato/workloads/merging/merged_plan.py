@@ -1,0 +1,268 @@
+"""PatternPrograms -> MergedPlan: one graph in which equal sub-patterns of all patterns are matched once.
+
+Sub-patterns are equal at the start of patterns where their states have equal ways in (`state_classes.py`), and at other
+offsets where they are equal chains (`segments.py`). One that only asks more than another is matched with it, under a
+guard (`guards.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ostinato.event_queries.language.event_query import RunCondition
+from ostinato.event_queries.plan.event_program import Extent
+from ostinato.workloads.merging.drafts import NO_PATTERN, Draft, Way, draft_of
+from ostinato.workloads.merging.guards import with_guards
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram
+from ostinato.workloads.merging.segments import with_segments
+from ostinato.workloads.merging.state_classes import StateClasses, classes_of
+
+ROOT = 0
+"""The node of the empty match."""
+NO_SEGMENT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What `patterns` (a bit set) ask on a step beyond what the step asks of all: where a check or an edge fails, the
+    new partial match isn't kept for them."""
+
+    patterns: int
+    checks: tuple[int, ...] = ()
+    edges: tuple[EdgeCheck, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """A partial match of `source` becomes one of `target` by an event that fulfils `condition`; or, where `segment` is
+    a node, by a partial match of that node whose events all lie behind it (then `condition` is that of the segment's
+    first event, and `absent` and `edges` are about the gap before it)."""
+
+    source: int
+    target: int
+    condition: int
+    absent: tuple[int, ...] = ()
+    adjacent: bool = False
+    checks: tuple[int, ...] = ()
+    """Numbers of `MergedPlan.run`."""
+    edges: tuple[EdgeCheck, ...] = ()
+    segment: int = NO_SEGMENT
+    guards: tuple[Guard, ...] = ()
+
+    @property
+    def asked_checks(self) -> tuple[int, ...]:
+        """Of all patterns, guards included."""
+        return (*self.checks, *(check for guard in self.guards for check in guard.checks))
+
+    @property
+    def asked_edges(self) -> tuple[EdgeCheck, ...]:
+        return (*self.edges, *(edge for guard in self.guards for edge in guard.edges))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNode:
+    """A sub-pattern. `label` is the canonical variable of its last event (number in `MergedPlan.labels`, -1 for ROOT).
+
+    `patterns` is the pattern-sharing degree as a bit set: bit p is set where pattern p can still be reached.
+    """
+
+    label: int
+    patterns: int
+    extent: Extent
+    length: int
+    """Events of its shortest match."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEnd:
+    """A partial match of `node` for which the checks hold is a match of `pattern`."""
+
+    node: int
+    pattern: int
+    checks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPlan:
+    """All patterns of one stream. Steps are in order of (condition, source, target)."""
+
+    names: tuple[str, ...]
+    """Of the patterns, by number."""
+    labels: tuple[str, ...]
+    nodes: tuple[PlanNode, ...]
+    steps: tuple[PlanStep, ...]
+    ends: tuple[PlanEnd, ...]
+    run: tuple[RunCondition, ...]
+    pattern_labels: tuple[tuple[int, ...], ...]
+    """[pattern][label of the plan]: the label in that pattern's own program, or -1."""
+    states_apart: int
+    """How many nodes there would be if nothing were shared."""
+    stream: int = 0
+    bounded: tuple[bool, ...] = ()
+    """[pattern] Those with a bound share nothing with those without."""
+
+    def clusters(self) -> dict[int, tuple[int, ...]]:
+        """The nodes by their bit set; ROOT is in none."""
+        found: dict[int, list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            if number != ROOT:
+                found.setdefault(node.patterns, []).append(number)
+        return {bits: tuple(nodes) for bits, nodes in found.items()}
+
+    @property
+    def in_common(self) -> tuple[int, ...]:
+        """The patterns that have a state in common with another."""
+        sharing = 0
+        for patterns in self.clusters():
+            if patterns.bit_count() > 1:
+                sharing |= patterns
+        return tuple(pattern for pattern in range(len(self.names)) if sharing >> pattern & 1)
+
+
+def merge(
+    programs: Sequence[PatternProgram], *, offsets: bool = True, guards: bool = True, separate: bool = False
+) -> MergedPlan:
+    """The plan of patterns of one stream.
+
+    `offsets`: equal chains in the midst of patterns are shared too. `guards`: so are sub-patterns of which one only
+    asks more than the other. `separate`: nothing is shared but the empty match, for comparison (SHARP-Sep).
+    """
+    if len({program.stream for program in programs}) > 1:
+        raise ValueError("patterns of several streams have several plans")
+    drafts = [draft_of(number, program) for number, program in enumerate(programs)]
+    apart = sum(len({way.target for way in draft.ways}) for draft in drafts)
+    if offsets and not separate:
+        drafts = with_segments(drafts)
+    if guards and not separate:
+        drafts = with_guards(drafts)
+    return _Assembly(drafts, separate=separate).plan(programs, apart)
+
+
+class _Assembly:
+    """Classes of states become nodes, numbered by length and then as the patterns bring them."""
+
+    def __init__(self, drafts: Sequence[Draft], *, separate: bool) -> None:
+        self.drafts = drafts
+        self.classes: StateClasses = classes_of(drafts, separate=separate)
+        self.run: dict[RunCondition, int] = {}
+        self.segment_end = {
+            number: self.classes.of(place, next(iter(draft.accepting)))
+            for number, (place, draft) in enumerate(
+                (place, draft) for place, draft in enumerate(drafts) if draft.pattern == NO_PATTERN
+            )
+        }
+        guards: dict[PlanStep, dict[Guard, int]] = {}
+        for place, draft in enumerate(drafts):
+            for way in draft.ways:
+                asked = guards.setdefault(self._step(place, way), {})
+                if way.guards or way.guard_edges:
+                    guard = Guard(0, self._checks(way.guards), way.guard_edges)
+                    asked[guard] = asked.get(guard, 0) | 1 << draft.pattern
+        steps = [
+            replace(step, guards=tuple(replace(guard, patterns=bits) for guard, bits in asked.items()))
+            for step, asked in guards.items()
+        ]
+        self.lengths = _shortest(steps, self.classes.count)
+        order = sorted(range(self.classes.count), key=lambda group: (self.lengths[group], group))
+        self.number = {group: number for number, group in enumerate(order)}
+        self.steps = [self._numbered(step) for step in steps]
+
+    def plan(self, programs: Sequence[PatternProgram], states_apart: int) -> MergedPlan:
+        ends = tuple(self._ends())
+        labels = tuple(dict.fromkeys(way.label for draft in self.drafts for way in draft.ways))
+        return MergedPlan(
+            names=tuple(program.name for program in programs),
+            labels=labels,
+            nodes=self._nodes(labels, _reaching(ends, self.steps, self.classes.count)),
+            steps=tuple(sorted(self.steps, key=lambda step: (step.condition, step.source, step.target, step.segment))),
+            ends=ends,
+            run=tuple(self.run),
+            pattern_labels=tuple(
+                _own_labels(draft.names, labels) for draft in self.drafts if draft.pattern != NO_PATTERN
+            ),
+            states_apart=states_apart,
+            stream=programs[0].stream if programs else 0,
+            bounded=tuple(program.bounded for program in programs),
+        )
+
+    def _step(self, place: int, way: Way) -> PlanStep:
+        """With classes in place of nodes."""
+        return PlanStep(
+            source=self.classes.of(place, way.source),
+            target=self.classes.of(place, way.target),
+            condition=way.condition,
+            absent=way.absent,
+            adjacent=way.adjacent,
+            checks=self._checks(way.checks),
+            edges=way.edges,
+            segment=NO_SEGMENT if way.segment is None else self.segment_end[way.segment],
+        )
+
+    def _checks(self, conditions: tuple[RunCondition, ...]) -> tuple[int, ...]:
+        return tuple(sorted(self.run.setdefault(condition, len(self.run)) for condition in conditions))
+
+    def _numbered(self, step: PlanStep) -> PlanStep:
+        segment = NO_SEGMENT if step.segment == NO_SEGMENT else self.number[step.segment]
+        return replace(step, source=self.number[step.source], target=self.number[step.target], segment=segment)
+
+    def _ends(self) -> Iterator[PlanEnd]:
+        for place, draft in enumerate(self.drafts):
+            if draft.pattern != NO_PATTERN:
+                for state, conditions in sorted(draft.accepting.items()):
+                    node = self.number[self.classes.of(place, state)]
+                    yield PlanEnd(node, draft.pattern, self._checks(conditions))
+
+    def _nodes(self, labels: tuple[str, ...], patterns: Sequence[int]) -> tuple[PlanNode, ...]:
+        label_number = {name: label for label, name in enumerate(labels)}
+        nodes = {ROOT: PlanNode(-1, patterns[ROOT], Extent(), 0)}
+        for place, draft in enumerate(self.drafts):
+            for way in draft.ways:
+                group = self.classes.of(place, way.target)
+                node = self.number[group]
+                nodes[node] = PlanNode(label_number[way.label], patterns[node], draft.extent, self.lengths[group])
+        return tuple(nodes[number] for number in range(len(nodes)))
+
+
+def _shortest(steps: Iterable[PlanStep], count: int) -> list[int]:
+    """For each class the number of events of its shortest match."""
+    lengths: list[int | None] = [None] * count
+    lengths[ROOT] = 0
+    changed = True
+    while changed:
+        changed = False
+        for step in steps:
+            source = lengths[step.source]
+            events = 1 if step.segment == NO_SEGMENT else lengths[step.segment]
+            if source is None or events is None:
+                continue
+            known = lengths[step.target]
+            if known is None or source + events < known:
+                lengths[step.target] = source + events
+                changed = True
+    return [length for length in lengths if length is not None]
+
+
+def _reaching(ends: Iterable[PlanEnd], steps: Iterable[PlanStep], count: int) -> list[int]:
+    """For each node the patterns whose end it can still reach, as bits (Alg. 2)."""
+    patterns = [0] * count
+    for end in ends:
+        patterns[end.node] |= 1 << end.pattern
+    before: list[set[int]] = [set() for _ in range(count)]
+    for step in steps:
+        before[step.target].add(step.source)
+        if step.segment != NO_SEGMENT:
+            before[step.target].add(step.segment)
+    waiting = [node for node in range(count) if patterns[node]]
+    while waiting:
+        node = waiting.pop()
+        for source in before[node]:
+            if patterns[node] & ~patterns[source]:
+                patterns[source] |= patterns[node]
+                waiting.append(source)
+    return patterns
+
+
+def _own_labels(names: Sequence[str], labels: Sequence[str]) -> tuple[int, ...]:
+    own = {name: label for label, name in enumerate(names)}
+    return tuple(own.get(name, -1) for name in labels)

@@ -1,0 +1,200 @@
+"""Equal sub-patterns at other offsets -> segments: chains that are matched once, which patterns then join.
+
+A chain is two or more single events in a row: no loop, nothing absent or adjacent inside, no match ends inside. Chains
+are equal when their events have equal conditions and equal conditions among themselves, in patterns of equal extent,
+all of which have a bound or none.
+
+Matching a segment on its own also finds sub-matches that no prefix ever wants. So a chain becomes a segment only where
+that pays: at least two patterns have it, at places that aren't one node already, and a condition between its own events
+keeps most sub-matches out. Of chains that overlap, the one that saves most states is taken; a pattern joins a
+segment once at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ostinato.event_queries.language.event_query import RunCondition
+from ostinato.workloads.merging.drafts import NO_PATTERN, Draft, Way, reachable
+from ostinato.workloads.merging.pattern_program import START
+from ostinato.workloads.merging.renamed_conditions import events_read, renamed
+from ostinato.workloads.merging.state_classes import classes_of
+
+LONGEST = 16
+"""Events of the longest chain that is looked for: there are as many chains as pairs of states."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The ways of one draft that a segment may stand for."""
+
+    draft: int
+    ways: tuple[Way, ...]
+    inside: tuple[tuple[RunCondition, ...], ...]
+    """For each way the checks that look at events of the chain only."""
+    outside: tuple[RunCondition, ...]
+    """The checks that also look at events before it."""
+    place: int
+    """The class of its last state: chains of one class are one node already."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(way.label for way in self.ways)
+
+    @property
+    def states(self) -> frozenset[int]:
+        return frozenset(way.target for way in self.ways)
+
+    def key(self, draft: Draft) -> Hashable:
+        """Equal for equal chains: variables are told by their place in the chain. `draft` is the chain's own."""
+        local = {name: f"@{place}" for place, name in enumerate(self.names)}
+        checks = tuple(frozenset(renamed(check, local) for check in checks) for checks in self.inside)
+        conditions, edges = tuple(way.condition for way in self.ways), tuple(way.edges for way in self.ways[1:])
+        return draft.shares_with, conditions, edges, checks
+
+
+def with_segments(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts with what segments stand for cut out of them, and behind them the segments as drafts."""
+    found: dict[Hashable, list[_Chain]] = {}
+    for chain in _chains(drafts):
+        found.setdefault(chain.key(drafts[chain.draft]), []).append(chain)
+    candidates = sorted(filter(_are_worth_it, found.values()), key=_saving, reverse=True)
+    result = list(drafts)
+    segments: list[Draft] = []
+    taken: dict[int, set[int]] = {}
+    for chains in candidates:
+        free = [chain for chain in chains if not taken.get(chain.draft, set()) & chain.states]
+        names, members = _agreed(free, result)
+        if not _are_worth_it(members):
+            continue
+        for chain in members:
+            taken.setdefault(chain.draft, set()).update(chain.states)
+            result[chain.draft] = _joined(result[chain.draft], chain, names, len(segments))
+        segments.append(_segment(members[0], names, drafts[members[0].draft]))
+    return [*result, *segments]
+
+
+# --- chains -----------------------------------------------------------------------------------------------------------
+
+
+def _chains(drafts: Sequence[Draft]) -> Iterator[_Chain]:
+    """All chains with a condition between their own events."""
+    classes = classes_of(drafts)
+    for number, draft in enumerate(drafts):
+        for ways in _stretches(draft):
+            split = _split_checks(ways)
+            if split is not None and (any(split[0]) or any(way.edges for way in ways[1:])):
+                yield _Chain(number, ways, *split, classes.of(number, ways[-1].target))
+
+
+def _stretches(draft: Draft) -> Iterator[tuple[Way, ...]]:
+    """Two or more ways in a row, each the only one between two states that take one event in every match."""
+    entering: dict[int, list[Way]] = {}
+    leaving: dict[int, list[Way]] = {}
+    states_of: dict[str, set[int]] = {}
+    for way in draft.ways:
+        entering.setdefault(way.target, []).append(way)
+        leaving.setdefault(way.source, []).append(way)
+        states_of.setdefault(way.label, set()).add(way.target)
+    following = {state: {way.target for way in ways} for state, ways in leaving.items()}
+    in_loops = {state for state in following if state in reachable(following[state], following)}
+
+    def is_single(way: Way) -> bool:
+        alone = len(entering[way.target]) == 1 and len(states_of[way.label]) == 1
+        return alone and way.target not in in_loops and not way.adjacent
+
+    for first in draft.ways:
+        ways = [first]
+        while is_single(ways[-1]) and len(ways) < LONGEST and ways[-1].target not in draft.accepting:
+            onward = leaving.get(ways[-1].target, [])
+            if len(onward) != 1 or onward[0].absent or not is_single(onward[0]):
+                break
+            ways.append(onward[0])
+            yield tuple(ways)
+
+
+def _split_checks(
+    ways: Sequence[Way],
+) -> tuple[tuple[tuple[RunCondition, ...], ...], tuple[RunCondition, ...]] | None:
+    """The checks inside the chain way by way, and those that reach before it; None if one of these can't wait."""
+    inside: list[tuple[RunCondition, ...]] = []
+    outside: list[RunCondition] = []
+    bound: set[str] = set()
+    for place, way in enumerate(ways):
+        bound.add(way.label)
+        own = tuple(check for check in way.checks if _looks_at(check, bound, is_first=place == 0))
+        inside.append(own)
+        outside.extend(check for check in way.checks if check not in own)
+    return (tuple(inside), tuple(outside)) if all(map(_can_wait, outside)) else None
+
+
+def _looks_at(check: RunCondition, bound: set[str], *, is_first: bool) -> bool:
+    """Whether a check looks at nothing but these variables; without a variable it looks at the event before."""
+    return all(not is_first if read.rows is None else read.rows <= bound for read in events_read(check.condition))
+
+
+def _can_wait(check: RunCondition) -> bool:
+    """Whether it may be asked a few events later: what it looks at is told by variables one by one."""
+    return all(read.rows is not None and len(read.rows) == 1 for read in events_read(check.condition))
+
+
+# --- which become segments --------------------------------------------------------------------------------------------
+
+
+def _are_worth_it(chains: Sequence[_Chain]) -> bool:
+    return len({chain.draft for chain in chains}) > 1 and len({chain.place for chain in chains}) > 1
+
+
+def _saving(chains: Sequence[_Chain]) -> tuple[int, int]:
+    """How many states go, and the length."""
+    length = len(chains[0].ways)
+    return len({chain.place for chain in chains}) * (length - 1) - length, length
+
+
+def _agreed(chains: Sequence[_Chain], drafts: Sequence[Draft]) -> tuple[tuple[str, ...], list[_Chain]]:
+    """Variable names for the segment that most patterns can take, and the chains of these, one a pattern."""
+
+    def takers(names: tuple[str, ...]) -> list[_Chain]:
+        first: dict[int, _Chain] = {}
+        for chain in chains:
+            if not set(names) & (set(drafts[chain.draft].names) - set(chain.names)):
+                first.setdefault(chain.draft, chain)
+        return list(first.values())
+
+    # At the start of a pattern names stay as they are if possible: others may share them as a prefix.
+    options = dict.fromkeys(chain.names for chain in sorted(chains, key=lambda chain: chain.ways[0].source != START))
+    return max(((names, takers(names)) for names in options), key=lambda option: len(option[1]), default=((), []))
+
+
+# --- cutting ----------------------------------------------------------------------------------------------------------
+
+
+def _joined(draft: Draft, chain: _Chain, names: tuple[str, ...], segment: int) -> Draft:
+    """The draft with one step over the segment in place of the chain. At the start the chain is the segment itself."""
+    draft = draft.renamed(dict(zip(chain.names, names, strict=True)))
+    if chain.ways[0].source == START:
+        return draft
+    by_target = {way.target: way for way in draft.ways if way.target in chain.states}
+    ways = [by_target[way.target] for way in chain.ways]
+    split = _split_checks(ways)
+    assert split is not None, "it could be split before it was renamed"
+    over = replace(ways[0], label=names[-1], target=ways[-1].target, checks=split[1], segment=segment)
+    kept = tuple(way for way in draft.ways if way.target not in chain.states)
+    return replace(draft, ways=(*kept, over))
+
+
+def _segment(chain: _Chain, names: tuple[str, ...], draft: Draft) -> Draft:
+    local = dict(zip(chain.names, names, strict=True))
+    ways = tuple(
+        Way(
+            source=place,
+            label=names[place],
+            target=place + 1,
+            condition=way.condition,
+            checks=tuple(renamed(check, local) for check in chain.inside[place]),
+            edges=way.edges if place else (),
+        )
+        for place, way in enumerate(chain.ways)
+    )
+    return Draft(NO_PATTERN, names, len(ways) + 1, ways, {len(ways): ()}, *draft.shares_with)

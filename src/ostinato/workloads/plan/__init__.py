@@ -1,0 +1,1 @@
+"""Queries of a workload -> groups that one matcher runs together, each as a pattern program."""

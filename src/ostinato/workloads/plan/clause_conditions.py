@@ -1,0 +1,198 @@
+"""The conditions of a clause as a shared plan asks them: tests of one row by number, run conditions over node labels.
+
+In DEFINE a condition belongs to a variable and speaks of variables; in a shared plan it is asked on the step to one
+node and speaks of the labels of nodes that lie on the ways there, so that equal beginnings of two clauses ask the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ostinato.event_queries.language.event_query import RunCondition
+from ostinato.expressions.syntax import (
+    Aggregate,
+    Anchor,
+    Case,
+    Column,
+    Expr,
+    Literal,
+    MatchNumber,
+    Navigation,
+    Operator,
+    RowSet,
+    children,
+    rebuild,
+)
+from ostinato.planning.conditions import may_fail
+from ostinato.planning.navigation import depends_on_match, references
+from ostinato.planning.plan import NONE, MatchPlan
+from ostinato.rows.column_names import PREFIX
+from ostinato.workloads.plan.row_graph import Place, RowGraph, RowNode
+
+PLACE = f"{PREFIX}place"
+"""A column that run conditions may read: the number of the row in its partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowTest:
+    """What one row has to fulfil: the parts of its condition, and where in its partition it may lie.
+
+    `is_timed`: it has a time. `is_negated`: the test holds where the rest doesn't (NULL counts as not).
+    """
+
+    row: Expr | None = None
+    neighbours: Expr | None = None
+    place: Place = Place.ANYWHERE
+    at_end: bool = False
+    is_timed: bool = False
+    is_negated: bool = False
+
+
+class RowTests:
+    """The tests of a stream, each with one number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[RowTest, int] = {}
+
+    def of_node(self, plan: MatchPlan, node: RowNode, is_timed: bool) -> int:
+        """The number of the test for a row to be consumed in a node."""
+        return self._numbered(
+            replace(_parts(plan, node.state), place=node.place, at_end=node.at_end, is_timed=is_timed)
+        )
+
+    def forbidden(self, plan: MatchPlan, state: int) -> tuple[int, ...]:
+        """The number of the test that no row skipped in a state fulfils; nothing where every row may be skipped.
+
+        Rows without a time needn't be forbidden: they lie at one end of their partition, never between two that have
+        one.
+        """
+        parts = _parts(plan, state)
+        return () if parts == RowTest() else (self._numbered(replace(parts, is_negated=True)),)
+
+    def _numbered(self, test: RowTest) -> int:
+        return self.numbers.setdefault(test, len(self.numbers))
+
+
+def _parts(plan: MatchPlan, state: int) -> RowTest:
+    condition = plan.state_conditions[state]
+    return RowTest(
+        None if condition.row == NONE else plan.row_conditions[condition.row],
+        None if condition.neighbours == NONE else plan.neighbour_conditions[condition.neighbours],
+    )
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def why_declined(plan: MatchPlan) -> str | None:
+    """Which condition over the run a shared plan can't ask."""
+    for condition in plan.run_conditions:
+        for node in references(condition):
+            if isinstance(node, MatchNumber):
+                return "DEFINE asks for MATCH_NUMBER()"
+            if any(depends_on_match(operand) for operand in children(node)):
+                return "DEFINE asks for the CLASSIFIER() of other rows"
+            if isinstance(node, Aggregate) and node.distinct and node.name not in ("min", "max"):
+                return f"DEFINE asks for {node.name.upper()}(DISTINCT ...)"
+    return None
+
+
+def may_skip(plan: MatchPlan) -> Callable[[int], bool]:
+    """Whether no condition over the run looks at the rows of a state, and the state has none itself."""
+    seen: set[str] = set()
+    for condition in plan.run_conditions:
+        for node in references(condition):
+            if isinstance(node, Navigation | Aggregate) and not _is_at_an_end(node):
+                seen.update(plan.bound.variables if node.rows is None else node.rows)
+    return lambda state: plan.state_conditions[state].run == NONE and plan.nfa.states[state].variable not in seen
+
+
+def _is_at_an_end(node: Navigation | Aggregate) -> bool:
+    """Whether it leads from the first row of the match or from the one being tried, which are never skipped."""
+    return isinstance(node, Navigation) and node.rows is None and node.skip == 0
+
+
+class ClauseConditions:
+    """The run conditions of one clause, over the labels of its graph's nodes."""
+
+    def __init__(
+        self, plan: MatchPlan, graph: RowGraph, labels: tuple[str, ...], neighbours: dict[Navigation, str]
+    ) -> None:
+        """`neighbours` collects the columns at fixed distances that conditions read."""
+        self.plan = plan
+        self.graph = graph
+        self.labels = labels
+        self.neighbours = neighbours
+        self.run: dict[RunCondition, int] = {}
+        self._upto = graph.upto()
+        self._entries = graph.entries()
+
+    def checks(self, node: int) -> tuple[int, ...]:
+        """The numbers of the conditions that are asked on every step to a node."""
+        found = []
+        at = self.plan.state_conditions[self.graph.nodes[node].state].run
+        if at != NONE:
+            found += [self._over_labels(part, node) for part in _parts_to_ask(self.plan.run_conditions[at])]
+        clause = self.plan.bound.clause
+        if clause.within is not None and clause.max_length is not None:
+            found.append(self._over_labels(_not_longer(clause.max_length), node))
+        return tuple(self._numbered(condition) for condition in found)
+
+    def _numbered(self, condition: Expr) -> int:
+        rows = (node.rows for node in references(condition) if isinstance(node, Navigation | Aggregate))
+        asked = RunCondition(condition, frozenset().union(*(of for of in rows if of is not None)))
+        return self.run.setdefault(asked, len(self.run))
+
+    def _over_labels(self, expr: Expr, node: int) -> Expr:
+        match expr:
+            case Navigation(rows=None, anchor=Anchor.LAST, skip=0):
+                return self._moved(replace(expr, rows=frozenset({self.labels[node]})))
+            case Navigation(rows=None, anchor=Anchor.FIRST, skip=0):
+                entries = self._entries & self._upto[node]
+                return self._moved(replace(expr, rows=frozenset(self.labels[entry] for entry in entries)))
+            case Navigation(rows=rows):
+                return self._moved(replace(expr, rows=self._labels(rows, node)))
+            case Aggregate(rows=rows):
+                labels = self._labels(rows, node)
+                return replace(expr, rows=labels) if labels else _of_nothing(expr, self.labels[node])
+            case _:
+                return rebuild(expr, lambda part: self._over_labels(part, node))
+
+    def _labels(self, rows: RowSet, node: int) -> frozenset[str]:
+        """The labels of a variable's rows in matches that have come to the node."""
+        states, nodes = self.plan.nfa.states, self.graph.nodes
+        return frozenset(
+            self.labels[before]
+            for before in self._upto[node]
+            if rows is None or states[nodes[before].state].variable in rows
+        )
+
+    def _moved(self, navigation: Navigation) -> Navigation:
+        """PREV and NEXT as a column of their own: in a shared plan neighbours in the partition aren't neighbours."""
+        if navigation.shift == 0:
+            return navigation
+        fixed = Navigation(navigation.operand, None, Anchor.LAST, shift=navigation.shift)
+        name = self.neighbours.setdefault(fixed, f"{PREFIX}n{len(self.neighbours)}")
+        return replace(navigation, operand=Column(name), shift=0)
+
+
+def _of_nothing(aggregate: Aggregate, label: str) -> Expr:
+    """The aggregate over no row, in its own type: programs need a label to know which column is meant."""
+    default = Literal("number", "0L") if aggregate.name in ("count", "count_if") else None
+    never = Literal("boolean", "FALSE")
+    return Case(None, ((never, replace(aggregate, rows=frozenset({label}))),), default)
+
+
+def _parts_to_ask(condition: Expr) -> tuple[Expr, ...]:
+    """The operands of AND, which clauses may share one by one; together where one may guard another from failing."""
+    if not isinstance(condition, Operator) or condition.op != "and" or any(map(may_fail, condition.args)):
+        return (condition,)
+    return condition.args
+
+
+def _not_longer(max_length: int) -> Expr:
+    """MAXLENGTH as a condition."""
+    here = Navigation(Column(PLACE), None, Anchor.LAST)
+    first = Navigation(Column(PLACE), None, Anchor.FIRST)
+    return Operator("<=", (Operator("-", (here, first)), Literal("number", str(max_length - 1))))

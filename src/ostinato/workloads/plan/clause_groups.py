@@ -1,0 +1,266 @@
+"""Typed clauses of a workload -> ClausesPlan: which are matched together under a bound, and as which pattern programs.
+
+Only ALL MATCHES can be shed: in the other modes a match that was dropped would let others begin that are wrong. Such
+clauses, and those that the shared matcher declines, run exactly on their own where they have no bound, and are refused
+by name where they have one. Clauses with equal PARTITION BY and ORDER BY are one stream, in which every condition over
+one row has one number whoever asks it. On a streaming DataFrame a match leaves when its last row is known, so clauses
+that ask for more than the rows up to there aren't matched together.
+
+Without a bound, clauses of a batch are matched together by choice, where they have a state in common. Each may still
+run by itself. On a stream one operator for all is cheaper than one for each, whatever they have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Literal as OneOf
+
+from ostinato.errors import QueryError
+from ostinato.event_queries.plan.event_program import BoundKind, Extent
+from ostinato.expressions.syntax import MatchNumber, Navigation, walk
+from ostinato.planning.plan import MatchPlan
+from ostinato.planning.slicing import margins_of
+from ostinato.planning.typed import TypedPlan
+from ostinato.query.bound import BoundKey
+from ostinato.query.match_recognize import MatchMode
+from ostinato.workloads.merging.merged_plan import merge
+from ostinato.workloads.merging.pattern_program import START, PatternProgram, PatternStep
+from ostinato.workloads.plan.clause_conditions import ClauseConditions, RowTest, RowTests, may_skip, why_declined
+from ostinato.workloads.plan.event_groups import MOST_HELD_A_QUERY, NOTHING_IN_COMMON
+from ostinato.workloads.plan.row_graph import NOTHING, Place, RowGraph, row_graph
+
+Sharing = OneOf["dynamic", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseProgram:
+    """A clause of a stream. Node n of the graph is label n of the program and its state n + 1."""
+
+    clause: int
+    """Its number in the workload."""
+    program: PatternProgram
+    graph: RowGraph
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseStream:
+    """Clauses that read the same partitions in the same order."""
+
+    partition_by: tuple[str, ...]
+    order_by: tuple[BoundKey, ...]
+    clauses: tuple[ClauseProgram, ...]
+    tests: tuple[RowTest, ...]
+    """What the numbers of conditions over one row stand for."""
+    neighbours: dict[str, Navigation]
+    """Columns that run conditions read, by name: an input at a fixed distance from the row."""
+    by_choice: bool
+    """Whether each may run by itself just as well: nothing is bounded, nothing carried on, and nobody insists."""
+
+    @property
+    def most_held(self) -> int | None:
+        """With more partial matches at one time, each is better off by itself; None: whatever there are.
+
+        The search leaves out what never completes, but looks at one row after the other. Where a clause ends nowhere,
+        that makes it the faster one: 280 times where ends are rare, with 3,000,000 held. With WITHIN or MAXLENGTH it
+        is the slower one, 8 times with 200,000 held.
+        """
+        is_endless = any(clause.program.extent == Extent() for clause in self.clauses)
+        return MOST_HELD_A_QUERY * len(self.clauses) if self.by_choice and is_endless else None
+
+    @property
+    def has_times(self) -> bool:
+        """Whether a clause has WITHIN, so that the first ORDER BY column is a time."""
+        return any(test.is_timed for test in self.tests)
+
+
+@dataclass(frozen=True, slots=True)
+class ClausesPlan:
+    """`alone` are the clauses that run by themselves, each with the reason."""
+
+    streams: tuple[ClauseStream, ...]
+    alone: dict[int, str]
+
+
+def plan_clauses(
+    typed: Sequence[TypedPlan],
+    names: Sequence[str],
+    bounded: Sequence[bool],
+    sharing: Sharing = "dynamic",
+    *,
+    on_stream: bool = False,
+) -> ClausesPlan:
+    """Sorts the clauses of a workload; `bounded` says which of them have a bound. Raises BOUND_NOT_SUPPORTED.
+
+    `on_stream`: for a streaming DataFrame, where the end of a partition is never seen.
+    """
+    alone: dict[int, str] = {}
+    able: dict[tuple[object, ...], list[int]] = {}
+    for number, plan in enumerate(typed):
+        reason = _reason(plan)
+        if reason is None and on_stream:
+            reason = _waits_for_more(plan.plan)
+        if reason is not None and bounded[number]:
+            raise _refusal(plan.plan, names[number], reason)
+        if reason is None and not bounded[number]:
+            reason = _better_alone(plan.plan, sharing)
+        if reason is not None:
+            alone[number] = reason
+            continue
+        bound = plan.plan.bound
+        key = (bound.partition_by, tuple(_direction(order) for order in bound.order_by))
+        able.setdefault(key, []).append(number)
+    streams: list[ClauseStream] = []
+    for members in able.values():
+        by_choice = sharing == "dynamic" and not on_stream and not any(bounded[number] for number in members)
+        wanted = members
+        if by_choice:
+            together = _stream(len(streams), members, typed, names, bounded)
+            merged = merge([clause.program for clause in together.clauses])
+            wanted = [together.clauses[pattern].clause for pattern in merged.in_common]
+            alone.update({number: NOTHING_IN_COMMON for number in members if number not in wanted})
+        if wanted:
+            streams.append(_stream(len(streams), wanted, typed, names, bounded, by_choice=by_choice))
+    return ClausesPlan(tuple(streams), dict(sorted(alone.items())))
+
+
+def _refusal(plan: MatchPlan, name: str, reason: str) -> QueryError:
+    return QueryError(
+        "BOUND_NOT_SUPPORTED",
+        f"query '{name}' can't be bounded: {reason}",
+        text=plan.bound.clause.text,
+        hint="leave it out of the bound with latency_bound={name: ...}: it then runs exactly",
+    )
+
+
+def _reason(typed: TypedPlan) -> str | None:
+    """Why the clause can't be matched together with others."""
+    clause = typed.plan.bound.clause
+    if clause.mode is not MatchMode.ALL:
+        mode = "one preferred match from each start" if clause.mode is MatchMode.PREFERRED else clause.mode.value
+        return f"it asks for {mode}, where a match that is left out makes room for wrong ones; ALL MATCHES can have one"
+    if typed.general is not None:
+        return f"DEFINE needs evaluation row by row: {typed.general.reason}"
+    return why_declined(typed.plan)
+
+
+def _waits_for_more(plan: MatchPlan) -> str | None:
+    """Why a match of the clause isn't decided, on a stream, by the rows up to its last one."""
+    nodes = row_graph(plan.nfa, may_skip(plan)).nodes
+    if any(node.at_end for node in nodes):
+        return "on a stream `$` is known at the end of the input only, and a shared match leaves with its last row"
+    if any(node.place is not Place.ANYWHERE for node in nodes):
+        return "on a stream `^` has to remember every partition, and the shared matcher forgets those without matches"
+    if margins_of(plan).after:
+        return "on a stream NEXT waits for further rows, and a shared match leaves with its last row"
+    if any(isinstance(node, MatchNumber) for slot in plan.slots for node in walk(slot)):
+        return "on a stream a shared match has no MATCH_NUMBER(): others may begin earlier and end later"
+    return None
+
+
+def _better_alone(plan: MatchPlan, sharing: Sharing) -> str | None:
+    """Why a clause without a bound is better off with its own engine."""
+    if sharing == "always":
+        return None
+    if sharing == "never":
+        return "sharing is off"
+    if plan.sequence is not None:
+        return "a pattern of fixed length is matched by shifting columns"
+    ways = [way for way in row_graph(plan.nfa, may_skip(plan)).ways if way.source != NOTHING]
+    if all(way.gap == NOTHING for way in ways):
+        return "every row of a match follows the one before it, so partial matches are few"
+    if any(way.gap == NOTHING and way.source == way.target for way in ways):
+        return "a loop goes row by row: the search forgets its rows, the shared matcher would keep them all"
+    return None
+
+
+def _direction(key: BoundKey) -> tuple[str, bool, bool]:
+    return key.column, key.key.descending, key.key.puts_nulls_first
+
+
+def _stream(
+    number: int,
+    members: Sequence[int],
+    typed: Sequence[TypedPlan],
+    names: Sequence[str],
+    bounded: Sequence[bool],
+    *,
+    by_choice: bool = False,
+) -> ClauseStream:
+    collected = _Stream(number)
+    for member in members:
+        collected.add(member, names[member], typed[member].plan, bounded[member])
+    return collected.built(by_choice)
+
+
+class _Stream:
+    """Collects the clauses of one stream."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.first: MatchPlan | None = None
+        self.tests = RowTests()
+        self.neighbours: dict[Navigation, str] = {}
+        self.clauses: list[ClauseProgram] = []
+
+    def add(self, number: int, name: str, plan: MatchPlan, bounded: bool) -> None:
+        self.first = self.first or plan
+        graph = row_graph(plan.nfa, may_skip(plan))
+        program = replace(self._program(name, plan, graph), bounded=bounded)
+        self.clauses.append(ClauseProgram(number, program, graph))
+
+    def built(self, by_choice: bool) -> ClauseStream:
+        assert self.first is not None
+        bound = self.first.bound
+        neighbours = {name: navigation for navigation, name in self.neighbours.items()}
+        return ClauseStream(
+            bound.partition_by, bound.order_by, tuple(self.clauses), tuple(self.tests.numbers), neighbours, by_choice
+        )
+
+    def _program(self, name: str, plan: MatchPlan, graph: RowGraph) -> PatternProgram:
+        clause = plan.bound.clause
+        is_timed = clause.within is not None
+        qualifies = tuple(self.tests.of_node(plan, node, is_timed) for node in graph.nodes)
+        conditions = ClauseConditions(plan, graph, _canonical_names(qualifies), self.neighbours)
+        steps = tuple(
+            PatternStep(
+                source=START if way.source == NOTHING else way.source + 1,
+                label=way.target,
+                target=way.target + 1,
+                absent=() if way.gap == NOTHING else self.tests.forbidden(plan, way.gap),
+                adjacent=way.source != NOTHING and way.gap == NOTHING,
+                checks=conditions.checks(way.target),
+            )
+            for way in graph.ways
+        )
+        return PatternProgram(
+            name=name,
+            labels=conditions.labels,
+            qualifies=qualifies,
+            states=len(graph.nodes) + 1,
+            steps=steps,
+            accepting=tuple((node + 1, ()) for node, _ in graph.ends),
+            run=tuple(conditions.run),
+            extent=_extent(clause.within, clause.max_length),
+            stream=self.number,
+        )
+
+
+def _canonical_names(qualifies: Sequence[int]) -> tuple[str, ...]:
+    """Equal parts of two patterns have equal names: the condition, and the how many-eth node with it this is."""
+    met: dict[int, int] = {}
+    names = []
+    for condition in qualifies:
+        names.append(f"c{condition}#{met.get(condition, 0)}")
+        met[condition] = met.get(condition, 0) + 1
+    return tuple(names)
+
+
+def _extent(within: timedelta | None, max_length: int | None) -> Extent:
+    """WITHIN where there is one; MAXLENGTH beside it is a run condition (`ClauseConditions`)."""
+    if within is not None:
+        return Extent(BoundKind.SPAN, length=within // timedelta(microseconds=1))
+    if max_length is not None:
+        return Extent(BoundKind.SPAN, by_place=True, length=max_length - 1)
+    return Extent()

@@ -1,0 +1,258 @@
+"""Event queries (RETURN MATCHES) -> PatternPrograms for the shared plan, or by name why one can't be.
+
+Canonical variables are called `c<condition>#<k>`: the k-th variable of the pattern with that condition over one event,
+so equal beginnings of two patterns have equal names, whatever their authors called them.
+
+Conditions over several variables are put on the steps that decide them, as `event_queries/enumeration/match_conditions.py` does: on the
+step after which none of their variables can be bound any more, or at the end of a match if that comes first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from ostinato.calls.bounds import Bounds
+from ostinato.errors import QueryError, speaking_of
+from ostinato.event_queries.automaton.trend_automaton import START, Transition, TrendAutomaton
+from ostinato.event_queries.enumeration.match_conditions import refuse_distinct, unless_unbound
+from ostinato.event_queries.language.event_query import RunCondition, Selection
+from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
+from ostinato.event_queries.plan.event_program import BoundKind, Program
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.expressions import types as t
+from ostinato.expressions.run_conditions.lowering import lower_conditions
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr
+from ostinato.workloads.merging.drafts import reachable
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram, PatternStep
+from ostinato.workloads.merging.renamed_conditions import IS_BOUND, events_read, renamed
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedPrograms:
+    """The queries of a workload by number: each has a program, or a reason why it has none."""
+
+    programs: Mapping[int, PatternProgram]
+    declined: Mapping[int, str]
+
+
+def bounded_programs(typed: TypedEventsPlan, names: Sequence[str], bounds: Bounds | None = None) -> BoundedPrograms:
+    """`names` are the queries', for reports. `bounds` has an entry for each query; None: nothing is bounded. Nothing is
+    raised: what is wrong with a query its own engine says."""
+    programs: dict[int, PatternProgram] = {}
+    declined: dict[int, str] = {}
+    for number, query in enumerate(typed.plan.queries):
+        reason = why_declined(query)
+        if reason is None:
+            program = pattern_program(names[number], query, typed.plan)
+            reason = _why_not_lowered(program, query, typed)
+        if reason is None:
+            programs[number] = replace(program, bounded=bounds is not None and bounds.bounded[number])
+        else:
+            declined[number] = reason
+    return BoundedPrograms(programs, declined)
+
+
+def why_declined(query: QueryPlan) -> str | None:
+    """What of a query the shared plan can't do, by what it asks; None: nothing."""
+    if query.is_conjunction:
+        return "AND asks for pairs of matches"
+    if not query.returns_matches:
+        return "it returns aggregates, which are computed without the matches themselves"
+    if query.limit is not None:
+        return "with LIMIT, which matches are returned depends on those that are dropped"
+    (program,) = query.programs
+    if program.selection is Selection.NEXT:
+        return "with SKIP TILL NEXT MATCH, which event is next depends on those that are dropped"
+    if program.selection is Selection.STRICT and program.extent.kind is BoundKind.WINDOWS and program.extent.by_place:
+        return "with STRICT in windows of events, the edge of a window decides which events have the same time"
+    if any(step.source == START and step.absences for step in program.automaton.transitions):
+        return "NOT at the start looks at events before the match"
+    if program.automaton.end_absences:
+        return "NOT at the end is decided after the match"
+    if any(_absent_conditions(program, number) is None for number in range(len(program.automaton.absences))):
+        return "NOT of several events, or with a condition between events, isn't one condition over one event"
+    return None
+
+
+def _absent_conditions(program: Program, absence: int) -> tuple[int, ...] | None:
+    """The conditions over one event none of which may hold; None where it takes more than one event to tell.
+
+    Where every first event of the absent pattern already completes it, the rest adds nothing: any match has a first.
+    """
+    automaton = program.automaton.absences[absence]
+    if program.absent_edges and program.absent_edges[absence]:
+        return None
+    if automaton.absences or automaton.end_absences:
+        return None
+    first = [step for step in automaton.transitions if step.source == START]
+    if not all(step.target in automaton.accepting for step in first):
+        return None
+    return tuple(program.absent_qualifies[absence][step.label] for step in first)
+
+
+def canonical_names(qualifies: Sequence[int]) -> tuple[str, ...]:
+    """The names of variables with these conditions over one event, in the order of the pattern.
+
+    >>> canonical_names([0, 4, 0])
+    ('c0#1', 'c4#1', 'c0#2')
+    """
+    seen: Counter[int] = Counter()
+    names = []
+    for condition in qualifies:
+        seen[condition] += 1
+        names.append(f"c{condition}#{seen[condition]}")
+    return tuple(names)
+
+
+def pattern_program(name: str, query: QueryPlan, plan: EventsPlan) -> PatternProgram:
+    """The program of a query that isn't declined."""
+    (program,) = query.programs
+    automaton = program.automaton
+    labels = canonical_names(program.qualifies)
+    canonical = dict(zip(automaton.labels, labels, strict=True))
+    checks = _Checks(automaton, [renamed(item, canonical) for item in query.run], labels)
+    entry = automaton.entry_labels()
+    edges: dict[tuple[int, int], list[EdgeCheck]] = {}
+    pairs: dict[tuple[int, int], list[RunCondition]] = {}
+    for edge in program.edges:
+        between = edge.before, edge.after
+        if edge.op is not None:
+            edges.setdefault(between, []).append(EdgeCheck(edge.op, edge.before_value, edge.after_value))
+        elif edge.pair_test is not None:
+            pairs.setdefault(between, []).append(RunCondition(plan.pair_tests[edge.pair_test], frozenset()))
+    steps = []
+    for step in automaton.transitions:
+        between = entry[step.source], step.label
+        absent = [number for absence in step.absences for number in _absent_conditions(program, absence) or ()]
+        steps.append(
+            PatternStep(
+                source=step.source,
+                label=step.label,
+                target=step.target,
+                absent=tuple(sorted(set(absent))),
+                adjacent=program.selection is Selection.STRICT and step.source != START,
+                checks=checks.numbered([*checks.on_step(step), *pairs.get(between, ())]),
+                edges=tuple(edges.get(between, ())),
+            )
+        )
+    accepting = tuple((state, checks.numbered(checks.at_end(state))) for state in sorted(automaton.accepting))
+    return PatternProgram(
+        name, labels, program.qualifies, automaton.states, tuple(steps), accepting, tuple(checks.run), program.extent,
+        query.stream,
+    )  # fmt: skip
+
+
+# --- when conditions over several variables are asked -----------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Checks:
+    """Where each condition of a pattern is asked. States know which labels may be, and which are sure to be bound."""
+
+    automaton: TrendAutomaton
+    conditions: Sequence[RunCondition]
+    labels: tuple[str, ...]
+    run: dict[RunCondition, int] = field(default_factory=dict)
+    """The conditions as they are asked, in the order in which steps name them."""
+    to_come: list[frozenset[str]] = field(init=False)
+    sure: dict[int, frozenset[str]] = field(init=False)
+    possible: dict[int, frozenset[str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        steps = self.automaton.transitions
+        following: dict[int, set[int]] = {}
+        for step in steps:
+            following.setdefault(step.source, set()).add(step.target)
+        entry = self.automaton.entry_labels()
+        self.to_come = [
+            frozenset(self.labels[entry[then]] for then in reachable(following.get(state, ()), following))
+            for state in range(self.automaton.states)
+        ]
+        self.sure = self._bound_on_ways(every=True)
+        self.possible = self._bound_on_ways(every=False)
+
+    def _bound_on_ways(self, *, every: bool) -> dict[int, frozenset[str]]:
+        """For each state the labels that every way to it binds, or that some way does."""
+        bound: dict[int, frozenset[str]] = {START: frozenset()}
+        waiting = [START]
+        while waiting:
+            state = waiting.pop()
+            for step in self.automaton.transitions:
+                if step.source != state:
+                    continue
+                here = bound[state] | {self.labels[step.label]}
+                known = bound.get(step.target, here)
+                now = known & here if every else known | here
+                if step.target not in bound or now != known:
+                    bound[step.target] = now
+                    waiting.append(step.target)
+        return bound
+
+    def numbered(self, asked: Sequence[RunCondition]) -> tuple[int, ...]:
+        return tuple(self.run.setdefault(condition, len(self.run)) for condition in asked)
+
+    def on_step(self, step: Transition) -> list[RunCondition]:
+        """What the step decides: of all events of `each`, or, where that was decided before, of the one that comes."""
+        label = self.labels[step.label]
+        sure, possible = self.sure[step.source] | {label}, self.possible[step.source] | {label}
+        asked = []
+        for condition in self.conditions:
+            if not self._is_settled(condition, step.target):
+                continue
+            if not self._is_settled(condition, step.source):
+                asked += _as_asked(condition, sure, possible)
+            elif label == condition.each and label not in _waits_for(condition):
+                asked += _as_asked(replace(condition, each=None), sure, possible)
+        return asked
+
+    def at_end(self, state: int) -> list[RunCondition]:
+        """What nothing before the end decides."""
+        open_here = [condition for condition in self.conditions if not self._is_settled(condition, state)]
+        return [
+            item for condition in open_here for item in _as_asked(condition, self.sure[state], self.possible[state])
+        ]
+
+    def _is_settled(self, condition: RunCondition, state: int) -> bool:
+        return state != START and not (_waits_for(condition) & self.to_come[state])
+
+
+def _waits_for(condition: RunCondition) -> frozenset[str]:
+    """The variables that can still change the answer; of `each` only where the others' part depends on it."""
+    if condition.each is None:
+        return condition.variables
+    depends = any(
+        condition.each in (read.rows or ())
+        for read in events_read(condition.condition)
+        if isinstance(read, Aggregate) or read.anchor is Anchor.FIRST
+    )
+    return condition.variables if depends else condition.variables - {condition.each}
+
+
+def _as_asked(condition: RunCondition, sure: frozenset[str], possible: frozenset[str]) -> list[RunCondition]:
+    """The condition where its variables are bound; it holds where one of them isn't."""
+    if condition.variables <= sure:
+        return [condition]
+    if condition.variables <= possible:
+        unsure = replace(condition, variables=condition.variables - sure)
+        return [replace(condition, condition=unless_unbound(unsure))]
+    return []
+
+
+# --- what the kernel can't compute ------------------------------------------------------------------------------------
+
+
+def _why_not_lowered(program: PatternProgram, query: QueryPlan, typed: TypedEventsPlan) -> str | None:
+    def input_type(operand: Expr) -> pa.DataType:
+        return t.BOOL if operand == IS_BOUND else typed.input_types[operand]
+
+    try:
+        with speaking_of(query.bound.query.text):
+            refuse_distinct(program.run)
+            lower_conditions([item.condition for item in program.run], program.labels, input_type, typed.settings)
+    except QueryError as error:
+        return error.message.replace("several rows of the match in DEFINE", "several events of a match")
+    return None

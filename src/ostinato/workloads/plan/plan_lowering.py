@@ -1,0 +1,67 @@
+"""MergedPlan + types -> PlanConditions: its run conditions and the features of its nodes as one program.
+
+Registers, accumulators, columns and value programs are shared by all patterns of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError
+from ostinato.event_queries.enumeration.match_conditions import match_condition
+from ostinato.expressions import types as t
+from ostinato.expressions.run_conditions.lowering import InputType, lower_conditions
+from ostinato.expressions.syntax import Expr
+from ostinato.workloads.merging.features import features_of
+from ostinato.workloads.merging.merged_plan import MergedPlan
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.merging.renamed_conditions import IS_BOUND
+from ostinato.workloads.merging.row_values import RowValues, pulled
+
+
+def lower_plan(
+    merged: MergedPlan,
+    input_type: InputType,
+    settings: t.Settings,
+    values: Sequence[Expr] = (),
+    *,
+    pull: bool = True,
+) -> PlanConditions:
+    """`input_type`: of expressions over one event. `values`: what the plan's edge checks number.
+
+    `pull`: functions of one event become columns, which whoever ties the program to a batch takes from `row_values`.
+    Raises UNSUPPORTED_ACROSS_ROWS for a run condition that the kernel can't compute (front ends decline such patterns);
+    a feature that it can't compute is left out.
+    """
+    reads: dict[Expr, Expr] = {}
+
+    def type_of_input(operand: Expr) -> pa.DataType:
+        if operand == IS_BOUND:
+            return t.BOOL
+        return t.DOUBLE if operand in reads else input_type(operand)
+
+    def can_compute(expr: Expr) -> bool:
+        try:
+            lower_conditions((), merged.labels, type_of_input, settings, (expr,))
+        except QueryError:
+            return False
+        return True
+
+    features = features_of(merged, values, can_compute)
+    wanted = {expr: None for found in features.values for expr in found}
+    number = {expr: place for place, expr in enumerate(wanted, start=len(merged.run))}
+    exprs = [*(item.condition for item in merged.run), *wanted]
+    if pull:
+        exprs = [pulled(expr, reads, input_type) for expr in exprs]
+    asked, looked_at = exprs[: len(merged.run)], exprs[len(merged.run) :]
+    program = lower_conditions(asked, merged.labels, type_of_input, settings, looked_at)
+    labels = {name: label for label, name in enumerate(merged.labels)}
+    return PlanConditions(
+        program=program,
+        conditions=tuple(match_condition(item, labels, program) for item in merged.run),
+        features=tuple(tuple(number[expr] for expr in found) for found in features.values),
+        to_ask=features.to_ask,
+        row_values=RowValues(reads, settings),
+    )

@@ -1,0 +1,89 @@
+"""Clauses of a workload with known types -> TypedClauses: everything that workers need, ready to be sent to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from ostinato.expressions import types as t
+from ostinato.expressions.syntax import Column, Expr, Literal
+from ostinato.expressions.typing import type_of
+from ostinato.planning.clause_inputs import SharedInputs
+from ostinato.planning.typed import TypedPlan
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.plan.clause_conditions import PLACE
+from ostinato.workloads.plan.clause_groups import ClauseStream, Sharing, plan_clauses
+from ostinato.workloads.plan.plan_lowering import lower_plan
+
+
+@dataclass(frozen=True, slots=True)
+class TypedStream:
+    """A stream with the plan that its clauses share."""
+
+    stream: ClauseStream
+    inputs: TypedPlan
+    """The plan of one of its clauses, with the inputs of all: what reads columns."""
+    merged: MergedPlan
+    conditions: PlanConditions | None
+
+
+@dataclass(frozen=True, slots=True)
+class TypedClauses:
+    """A workload of clauses."""
+
+    clauses: tuple[TypedPlan, ...]
+    row_conditions: tuple[tuple[int, ...], ...]
+    """For each clause the places of its row conditions among those of the workload."""
+    streams: tuple[TypedStream, ...]
+    alone: dict[int, str]
+    """The clauses that run by themselves, each with the reason."""
+
+
+def type_clauses(
+    shared: SharedInputs,
+    typed: Sequence[TypedPlan],
+    names: Sequence[str],
+    bounded: Sequence[bool],
+    sharing: Sharing = "dynamic",
+    *,
+    separate: bool = False,
+    on_stream: bool = False,
+) -> TypedClauses:
+    """`typed` are the plans of `shared` with their types; `bounded` says which of them have a bound.
+
+    `separate`, like `sharing="never"`, keeps the state of every clause apart, for comparison. `on_stream` as in
+    `plan_clauses`. Raises BOUND_NOT_SUPPORTED.
+    """
+    plan = plan_clauses(typed, names, bounded, sharing, on_stream=on_stream)
+    apart = separate or sharing == "never"
+    streams = tuple(_typed_stream(stream, typed, apart) for stream in plan.streams)
+    places = tuple(shared.places(number) for number in range(len(typed)))
+    return TypedClauses(tuple(typed), places, streams, plan.alone)
+
+
+def _typed_stream(stream: ClauseStream, typed: Sequence[TypedPlan], separate: bool) -> TypedStream:
+    members = [typed[clause.clause] for clause in stream.clauses]
+    inputs = dict.fromkeys(item for member in members for item in member.plan.inputs)
+    kinds = {expr: kind for member in members for expr, kind in member.input_types.items()}
+    first = members[0]
+    together = replace(first, plan=replace(first.plan, inputs=tuple(inputs)), input_types=kinds)
+    merged = merge([clause.program for clause in stream.clauses], separate=separate)
+    conditions = lower_plan(merged, _operand_type(stream, together), first.settings)
+    return TypedStream(stream, together, merged, conditions)
+
+
+def _operand_type(stream: ClauseStream, typed: TypedPlan) -> Callable[[Expr], pa.DataType]:
+    def kind(operand: Expr) -> pa.DataType:
+        if isinstance(operand, Column):
+            if operand.name == PLACE:
+                return t.INT64
+            if operand.name in stream.neighbours:
+                return kind(stream.neighbours[operand.name].operand)
+        if isinstance(operand, Literal):
+            return type_of(operand, lambda node: None, typed.settings)
+        return typed.input_types[operand]
+
+    return kind

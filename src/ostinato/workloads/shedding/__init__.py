@@ -1,0 +1,1 @@
+"""SHARP: which partial matches are kept when a bound on time or memory would be missed."""

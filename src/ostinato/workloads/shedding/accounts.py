@@ -1,0 +1,76 @@
+"""Ledger -> what it grew by: since the keeper last looked, across calls, and across chunks.
+
+A matcher's ledger begins at zero in every call. Chunks are cut by rows of the stream, so one may begin in one call and
+end in the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.clock import Work
+from ostinato.workloads.matcher.ledger import Ledger
+
+
+@dataclass(slots=True)
+class ChunkSoFar:
+    """The chunk that is being taken."""
+
+    rows: int = 0
+    spent_ns: int = 0
+    calling_ns: int = 0
+    """Of that, what calling the kernel took."""
+    visits: int = 0
+    checks: int = 0
+    births: int = 0
+    step_work: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def work(self) -> Work:
+        return Work(self.rows, self.visits, self.checks, self.births)
+
+    def add(self, work: Work, spent_ns: int, calling_ns: int, step_work: NDArray[np.int64]) -> None:
+        self.rows += work.events
+        self.spent_ns += spent_ns
+        self.calling_ns += min(calling_ns, spent_ns)
+        self.visits += work.visits
+        self.checks += work.checks
+        self.births += work.births
+        self.step_work = self.step_work + step_work
+
+
+@dataclass(slots=True)
+class Accounts:
+    """`carried` is what earlier calls counted since the keeper last looked."""
+
+    carried: Ledger
+    base: Ledger
+    """The ledger of this call when it was last looked at."""
+    rows: int = 0
+    """Events since the keeper last looked."""
+
+    def counted(self, ledger: Ledger) -> Ledger:
+        counts = zip(ledger[1:], self.base[1:], self.carried[1:], strict=True)
+        return Ledger._make([ledger.live, *(now - then + before for now, then, before in counts)])
+
+    def looked(self, ledger: Ledger) -> None:
+        """From here on counts are anew."""
+        self.base = Ledger._make(array.copy() for array in ledger)
+        self.carried = zeroed(ledger)
+        self.rows = 0
+
+    def closed(self, ledger: Ledger) -> None:
+        """At the end of a call."""
+        self.carried = self.counted(ledger)
+        self.base = zeroed(ledger)
+
+
+def new_accounts(ledger: Ledger) -> Accounts:
+    return Accounts(zeroed(ledger), zeroed(ledger))
+
+
+def zeroed(ledger: Ledger) -> Ledger:
+    return Ledger._make(np.zeros_like(array) for array in ledger)

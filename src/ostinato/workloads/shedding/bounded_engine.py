@@ -1,0 +1,148 @@
+"""Plan, bounds, clock -> matches of all patterns within the bounds, and a report of what was given up.
+
+`advance(events, state, finished)` is the whole interface: rows in order of time, what was kept before, and whether more
+will come. Without bounds there is no keeper, and nothing is counted for one.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.calls.bounds import Bounds
+from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
+from ostinato.kernels.clock import Clock, RealClock, Work
+from ostinato.stored_state import Section, check, seal, unseal
+from ostinato.workloads.matcher.ledger import AGES
+from ostinato.workloads.matcher.matcher_state import MatcherState
+from ostinato.workloads.matcher.materialise import PatternMatches
+from ostinato.workloads.matcher.plan_events import PlanEvents
+from ostinato.workloads.matcher.plan_shape import shape_of
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.merging.merged_plan import MergedPlan
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.shedding.chunks import BoundedCall
+from ostinato.workloads.shedding.keeper import Keeper
+from ostinato.workloads.shedding.keeper_state import keeper_from_bytes, keeper_to_bytes
+from ostinato.workloads.shedding.policies import policy_of
+from ostinato.workloads.shedding.report import Report
+from ostinato.workloads.shedding.state_selection import select
+from ostinato.workloads.shedding.worth import CostModel, estimate
+
+_HEADER = struct.Struct("<QQ")
+"""The lengths of both parts."""
+_STATE = "the state of this workload"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedStep:
+    """What one call gives."""
+
+    matches: tuple[PatternMatches, ...]
+    """By pattern."""
+    state: bytes
+    rows_needed: NDArray[np.int64]
+    """Rows of this call that the next one must be given again, in their order."""
+    report: Report | None
+    """None without bounds: nothing was given up."""
+    partial_matches: int
+    """That are waiting for more events."""
+
+
+class BoundedEngine:
+    """The patterns of one stream under their bounds; nothing of a run stays in it.
+
+    `policy`: `sharp`, or a way to shed that it is compared with (`policies.POLICIES`).
+    """
+
+    def __init__(
+        self,
+        plan: MergedPlan,
+        conditions: PlanConditions | None,
+        bounds: Bounds | None = None,
+        *,
+        policy: str = "sharp",
+        clock: Clock | None = None,
+        limits: MatchLimits = DEFAULT_LIMITS,
+        ages: int = AGES,
+        materialise: Literal["view", "instance"] = "view",
+    ) -> None:
+        self.plan, self.conditions = plan, conditions
+        self.bounds = None if bounds is None or bounds.is_none else bounds
+        self.policy = policy_of(policy)
+        self.clock = RealClock() if clock is None else clock
+        self.shape = shape_of(plan)
+        counting = self.bounds is not None
+        self.matcher = SharedMatcher(
+            plan, conditions, materialise=materialise, ages=ages, counting=counting, limits=limits
+        )
+        self._plan_sum = _sum_of(plan)
+        self._one_class = one_class_a_node(plan, conditions)
+        if self.bounds is not None:
+            _compile_deciding(self._keeper(b""))
+
+    def advance(self, events: PlanEvents, state: bytes | None = None, finished: bool = False) -> BoundedStep:
+        """`events` begin with the rows that the call before needed. Raises what the matcher raises."""
+        kept, learnt = (None, b"") if state is None else _apart(state, self._plan_sum)
+        if self.bounds is None:
+            return self._unbounded(events, kept)
+        keeper = self._keeper(learnt)
+        run = self.matcher.begin(events, kept, keeper.buckets)
+        call = BoundedCall(keeper, run, events, self.clock)
+        call.take_all(finished)
+        matches, after = run.finish()
+        report = call.report(tuple(found.count for found in matches))
+        live = int(run.ledger.live.sum())
+        return BoundedStep(matches, self._state(after, keeper_to_bytes(keeper)), after.rows_needed, report, live)
+
+    def _unbounded(self, events: PlanEvents, kept: MatcherState | None) -> BoundedStep:
+        run = self.matcher.begin(events, kept, self._one_class)
+        run.advance(len(events.time), None)
+        matches, after = run.finish()
+        return BoundedStep(matches, self._state(after, b""), after.rows_needed, None, int(run.ledger.live.sum()))
+
+    def _state(self, after: MatcherState, learnt: bytes) -> bytes:
+        matcher = after.to_bytes()
+        body = _HEADER.pack(len(matcher), len(learnt)) + matcher + learnt
+        return seal(body, Section.WORKLOAD, self._plan_sum)
+
+    def _keeper(self, learnt: bytes) -> Keeper:
+        assert self.bounds is not None
+        if learnt:
+            return keeper_from_bytes(learnt, self._new_keeper())
+        return self._new_keeper()
+
+    def _new_keeper(self) -> Keeper:
+        assert self.bounds is not None
+        nodes = len(self.plan.nodes)
+        features = tuple(map(len, self.conditions.features)) if self.conditions else (0,) * nodes
+        return Keeper(self.shape, self.bounds, self.policy, features, self.matcher.ages)
+
+
+def _compile_deciding(keeper: Keeper) -> None:
+    """Where that is still to be done: it isn't to be taken for the time that a decision takes."""
+    sketch, patterns = keeper.sketch, keeper.shape.patterns
+    keeper.tariff.observe(Work(1, 1, 1, 1), 1, 1.0)
+    model = CostModel(np.ones(patterns), prices=keeper.tariff.prices())
+    found = estimate(sketch, model, np.zeros((keeper.shape.nodes, patterns)))
+    select(sketch, found, [], 0.0, keeper.cut)
+
+
+def _sum_of(plan: MergedPlan) -> int:
+    """Tells plans apart whose states have other nodes."""
+    steps = [(step.source, step.target, step.condition, step.segment) for step in plan.steps]
+    ends = [(end.node, end.pattern) for end in plan.ends]
+    return zlib.crc32(repr((plan.names, [node.patterns for node in plan.nodes], steps, ends)).encode())
+
+
+def _apart(state: bytes, plan_sum: int) -> tuple[MatcherState, bytes]:
+    """Raises STATE_FORMAT for bytes that are damaged, or of other patterns."""
+    body = unseal(state, Section.WORKLOAD, _STATE, plan_sum).to_pybytes()
+    matcher, learnt = _HEADER.unpack_from(body) if len(body) >= _HEADER.size else (0, 0)
+    check(len(body) == _HEADER.size + matcher + learnt, _STATE, "it has another length than it says")
+    return MatcherState.from_bytes(body[_HEADER.size : _HEADER.size + matcher]), body[_HEADER.size + matcher :]

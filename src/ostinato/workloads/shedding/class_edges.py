@@ -1,0 +1,169 @@
+"""Samples of feature values -> Buckets: where one class ends and the next begins, learnt as quantiles.
+
+The paper keys its sketch by hashes of raw values. Those of continuous attributes never repeat, so values are put into
+buckets that hold equally many of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.workloads.matcher.ledger import Buckets, chain_begins, chain_places
+from ostinato.workloads.matcher.plan_shape import PlanShape
+from ostinato.workloads.shedding.sketch import Sketch
+
+Reals = NDArray[np.float64]
+Edges = tuple[tuple[Reals, ...], ...]
+"""[node][feature] ascending values."""
+
+FINEST = {1: 12, 2: 5, 3: 3}
+"""Buckets of each feature, by the number of features of a node. Finer ones are learnt later and cost more to look up.
+Chosen between 10, 4, 3 and 16, 6, 4, which on one stream of DS1 found more than 64, 16, 7 at bounds of 20 to 50 %."""
+SAMPLES_A_BUCKET = 8
+MOST_CELLS = 1 << 21
+"""Of all chains (class of a node by class of its child) together."""
+MOVED = 0.2
+"""Values have drifted where this share of them lies outside of what was learnt from."""
+ENOUGH_TO_TELL = 40
+
+
+def buckets_of(edges: Edges, pairs: Sequence[tuple[int, int]]) -> Buckets:
+    """Each feature has one bucket more than edges, and one for NULL. `pairs`: which nodes come out of which."""
+    counts = [len(of_node) for of_node in edges]
+    flat = [of_feature for of_node in edges for of_feature in of_node]
+    classes = [int(np.prod([len(of_feature) + 2 for of_feature in of_node], dtype=np.int64)) for of_node in edges]
+    class_at = np.cumsum([0, *classes]).astype(np.int64)
+    return Buckets(
+        class_at=class_at,
+        chain_at=chain_places(class_at, pairs),
+        cells=int(chain_begins(class_at, pairs)[-1]),
+        feature_at=np.cumsum([0, *counts]).astype(np.int64),
+        edge_at=np.cumsum([0, *(len(of_feature) for of_feature in flat)]).astype(np.int64),
+        edges=np.concatenate([np.zeros(0), *flat]),
+    )
+
+
+def finest_buckets(shape: PlanShape, features: tuple[int, ...]) -> dict[int, int]:
+    """FINEST, or coarser where a large workload would have too many chains."""
+    finest = dict(FINEST)
+    while _cells(shape, features, finest) > MOST_CELLS and max(finest.values()) > 2:
+        finest = {count: max(2, number // 2) for count, number in finest.items()}
+    return finest
+
+
+def _cells(shape: PlanShape, features: tuple[int, ...], finest: dict[int, int]) -> int:
+    classes = [(finest[count] + 1) ** count if count else 1 for count in features]
+    return sum(classes[node] * classes[child] for node, child in shape.pairs)
+
+
+def learnt(samples: Reals, finest: dict[int, int]) -> tuple[Reals, ...]:
+    """[feature, sample] -> the edges of each feature; fewer than `finest` allows while there are few samples."""
+    buckets = min(finest[len(samples)], samples.shape[1] // SAMPLES_A_BUCKET) if len(samples) else 0
+    if buckets < 2:
+        return tuple(np.zeros(0) for _ in samples)
+    shares = np.arange(1, buckets) / buckets
+    # Each value once: a single event may stand in many partial matches.
+    return tuple(np.unique(np.quantile(np.unique(of_feature), shares)) for of_feature in samples)
+
+
+def moved(ranges: Reals, samples: Reals) -> bool:
+    """Whether many values lie outside the `ranges` ([feature, 2]) that were learnt from. Each value counts once: many
+    partial matches share an event. Within the ranges shedding itself shifts the values, which is no drift."""
+    for (low, high), of_feature in zip(ranges, samples, strict=True):
+        if not ((of_feature < low) | (of_feature > high)).any():
+            continue
+        values = np.unique(of_feature)
+        if len(values) >= ENOUGH_TO_TELL and float(np.mean((values < low) | (values > high))) >= MOVED:
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """How far the edges of each node are learnt."""
+
+    edges: Edges
+    samples: tuple[int, ...]
+    """From how many samples; 0 before the first."""
+    ranges: tuple[Reals, ...]
+    """[node][feature, 2] the least and the greatest of them."""
+
+    def due(self, node: int, samples: int) -> bool:
+        """Again whenever there are four times as many samples."""
+        return samples >= max(2 * SAMPLES_A_BUCKET, 4 * self.samples[node])
+
+    def has_moved(self, node: int, samples: Reals) -> bool:
+        return self.samples[node] > 0 and moved(self.ranges[node], samples)
+
+    def learnt(self, node: int, samples: Reals, finest: dict[int, int]) -> Learning:
+        ranges = np.stack([samples.min(axis=1), samples.max(axis=1)], axis=1)
+        return self._with(node, learnt(samples, finest), samples.shape[1], ranges)
+
+    def forgotten(self, node: int) -> Learning:
+        """To be learnt anew; the edges stay until then."""
+        return self._with(node, self.edges[node], 0, self.ranges[node])
+
+    def _with(self, node: int, edges: tuple[Reals, ...], samples: int, ranges: Reals) -> Learning:
+        return Learning(
+            (*self.edges[:node], edges, *self.edges[node + 1 :]),
+            (*self.samples[:node], samples, *self.samples[node + 1 :]),
+            (*self.ranges[:node], ranges, *self.ranges[node + 1 :]),
+        )
+
+
+def learnt_more(
+    before: Learning, samples: dict[int, Reals], finest: dict[int, int]
+) -> tuple[Learning, set[int], set[int]]:
+    """After a look at the samples of nodes; which of them have moved, and which have new edges."""
+    learning, have_moved, changed = before, set(), set()
+    for node, of_node in samples.items():
+        if learning.has_moved(node, of_node):
+            learning = learning.forgotten(node)
+            have_moved.add(node)
+        elif learning.due(node, of_node.shape[1]):
+            learning = learning.learnt(node, of_node, finest)
+            changed.add(node)
+    return learning, have_moved, changed
+
+
+def nothing_learnt(features: tuple[int, ...]) -> Learning:
+    edges = tuple((np.zeros(0),) * count for count in features)
+    return Learning(edges, (0,) * len(features), tuple(np.zeros((count, 2)) for count in features))
+
+
+def regrouped(old: Sketch, class_at: NDArray[np.int64], changed: set[int], weight: float) -> Sketch:
+    """The sketch for new classes. Nodes in `changed` start from their averages, believed as much as `weight` visits of
+    each class."""
+    new = Sketch(old.shape, class_at, old.ages, old.rows)
+    new.checks, new.step_work, new.pace = old.checks, old.step_work, old.pace
+    belief = np.ones(old.shape.nodes)
+    for node in range(old.shape.nodes):
+        before, after = old.of(node), new.of(node)
+        count = after.stop - after.start
+        if node in changed:
+            belief[node] = min(1.0, weight * count / max(float(old.chain_visits[before].sum()), 1e-9))
+        for name in ("attempts", "created", "evicted", "visits", "chain_visits", "made", "ended"):
+            values = getattr(old, name)[before]
+            slow = name in ("chain_visits", "made", "ended")
+            if node in changed:
+                values = np.repeat(values.sum(axis=0, keepdims=True) / count, count, axis=0)
+                values = values * belief[node] if slow else values
+            getattr(new, name)[after] = values
+        new.kept[after] = 1.0 if node in changed else old.kept[before]
+        new.whole[after] = 1.0 if node in changed else old.whole[before]
+    for node, child in old.shape.pairs:
+        into = new.chain(node, child)
+        into[:] = belief[node] * _respread(old.chain(node, child), into.shape, node in changed, child in changed)
+    return new
+
+
+def _respread(chain: Reals, shape: tuple[int, ...], parent_changed: bool, child_changed: bool) -> Reals:
+    if parent_changed:
+        chain = np.repeat(chain.sum(axis=0, keepdims=True) / shape[0], shape[0], axis=0)
+    if child_changed:
+        chain = np.repeat(chain.sum(axis=1, keepdims=True) / shape[1], shape[1], axis=1)
+    return chain

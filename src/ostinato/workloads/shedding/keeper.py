@@ -1,0 +1,294 @@
+"""Ledger and time of each chunk -> Orders: overload, cost model and selection put together (SHARP, Alg. 1).
+
+A chunk is a number of rows of the stream, not of the call, so that a run with a virtual clock doesn't depend on how its
+input is cut. Looking at a chunk costs next to nothing; learning from it and choosing anew cost time, and are done as
+often as `MOST_OVERHEAD` of the time of matching allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.calls.bounds import Bounds
+from ostinato.kernels.clock import Work
+from ostinato.workloads.matcher.ledger import AGES, Buckets, Orders
+from ostinato.workloads.matcher.matcher_run import MatcherRun
+from ostinato.workloads.matcher.plan_shape import PlanShape
+from ostinato.workloads.shedding.accounts import Accounts, ChunkSoFar, new_accounts
+from ostinato.workloads.shedding.baselines import each_by_itself, next_share, random_state
+from ostinato.workloads.shedding.class_edges import (
+    Learning,
+    buckets_of,
+    finest_buckets,
+    learnt_more,
+    nothing_learnt,
+    regrouped,
+)
+from ostinato.workloads.shedding.input_shedding import InputShedding, asked_conditions
+from ostinato.workloads.shedding.latency import Calibration, LatencyMeter
+from ostinato.workloads.shedding.limits import Control, Measured, aim, costs, measured, new_control, new_limits
+from ostinato.workloads.shedding.policies import Policy
+from ostinato.workloads.shedding.population import undropped
+from ostinato.workloads.shedding.sketch import WINDOW_GUESS, Sketch, next_window
+from ostinato.workloads.shedding.state_selection import KEEP_ALL, Selection, choose_best, node_cut, price_of
+from ostinato.workloads.shedding.tariff import EVENT, Tariff
+from ostinato.workloads.shedding.worth import CostModel, Estimates, estimate
+from ostinato.workloads.shedding.worth_kernel import PRIOR_VISITS
+
+Reals = NDArray[np.float64]
+RATES_FADE, CHAINS_FADE, LATENCY_FADE, CONTROL_FADE, CUT_MOVES = 1.0, 32.0, 0.5, 1.0, 0.125
+"""Half-lives, in windows; CUT_MOVES of the way from one cut to the next."""
+MOST_MOVED = 0.5
+"""Which part of that way is gone at once, at most: while parents are dropped, it isn't known what they would make."""
+LOOK_AFTER = 0.25
+"""Windows between two looks at what is learnt less often."""
+TARIFF_FADE = 0.97
+"""What remains of a chunk's prices with each further chunk."""
+LEAST_KNOWLEDGE = 0.9
+"""What remains of chains from one lesson to the next, however many windows lie between."""
+AFTER_A_DRIFT = 0.05
+"""What remains of the chains of a node whose values have moved."""
+
+
+@dataclass(slots=True)
+class Keeper:
+    """What is remembered of a stream, beside the partial matches. Changed in place, chunk by chunk."""
+
+    shape: PlanShape
+    bounds: Bounds
+    policy: Policy
+    features: tuple[int, ...]
+    """[node] how many."""
+    ages: int = AGES
+    learning: Learning = field(init=False)
+    sketch: Sketch = field(init=False)
+    accounts: Accounts | None = None
+    meter: LatencyMeter = field(init=False)
+    control: Control = field(init=False)
+    cut: Reals = field(init=False)
+    kept: Reals = field(init=False)
+    """[class, age] the share that the present orders keep for some pattern."""
+    whole: Reals = field(init=False)
+    """[class, age] and for all patterns."""
+    orders: Orders | None = None
+    found: Estimates | None = None
+    """What the sketch last gave; None where it has learnt since."""
+    dropped_at: Reals = field(init=False)
+    """[pattern] the row at which a drop was last noticed; minus infinity: never."""
+    chosen_at: int = 0
+    """The row at which the state was last chosen from."""
+    regrouped_at: int = 0
+    """The row at which classes last changed: what is known of them is new since then."""
+    looked_at: int = 0
+    """The row at which classes were last looked at."""
+    window_rows: float = WINDOW_GUESS
+    rows_seen: int = 0
+    calibration: Calibration = field(init=False)
+    memory: float = 0.0
+    """Bytes of all partial matches when that was last looked at."""
+    total_ns: float = 0.0
+    """Moving average of the time of an event, all patterns together."""
+    share: float = 1.0
+    """What is kept at random, by policies that draw."""
+    shed_input: InputShedding = field(init=False)
+    tariff: Tariff = field(default_factory=Tariff)
+    chunk: ChunkSoFar = field(init=False)
+    chunk_rows: int = 256
+
+    def __post_init__(self) -> None:
+        self.learning = nothing_learnt(self.features)
+        self.start_classes()
+        given = [np.inf if b is None else np.nan if b.ns is None else b.ns for b in self.bounds.latency]
+        self.meter = LatencyMeter(np.array(given, np.float64))
+        self.control = new_control(self.shape.patterns)
+        self.dropped_at = np.full(self.shape.patterns, -np.inf)
+        self.calibration = Calibration(np.array([b.ratio if b and b.ratio else np.nan for b in self.bounds.latency]))
+        self.shed_input = InputShedding(asked_conditions(self.shape, ~self._bounded))
+        self.next_chunk(self.chunk_rows)
+
+    @property
+    def _bounded(self) -> NDArray[np.bool_]:
+        """[pattern]"""
+        return np.array(self.bounds.bounded, np.bool_)
+
+    @property
+    def buckets(self) -> Buckets:
+        return buckets_of(self.learning.edges, self.shape.pairs)
+
+    def start_classes(self) -> None:
+        """The classes are those of `learning`, and nothing is known of them."""
+        self.sketch = Sketch(self.shape, self.buckets.class_at, self.ages)
+        self._keep_all()
+
+    def _keep_all(self) -> None:
+        self.cut = np.full(self.shape.patterns, KEEP_ALL)
+        self.kept = self.whole = np.ones((int(self.sketch.class_at[-1]), self.ages))
+        self.orders = None
+
+    @property
+    def chunk_left(self) -> int:
+        return self.chunk_rows - self.chunk.rows
+
+    def end_chunk(self) -> None:
+        """Before it has all of its rows."""
+        self.chunk_rows = self.chunk.rows
+
+    def took(self, work: Work, spent_ns: int, calling_ns: int, step_work: NDArray[np.int64]) -> None:
+        """A part of the chunk was matched; of the time, `calling_ns` went into calling the kernel."""
+        self.chunk.add(work, spent_ns, calling_ns, step_work)
+        assert self.accounts is not None
+        self.accounts.rows += work.events
+
+    def next_chunk(self, rows: int) -> None:
+        self.chunk, self.chunk_rows = ChunkSoFar(step_work=np.zeros(len(self.shape.step_source), np.int64)), rows
+
+    def close_chunk(self) -> None:
+        """Its latency, by pattern."""
+        rows, spent_ns, step_work = self.chunk.rows, self.chunk.spent_ns, self.chunk.step_work
+        total = float(step_work.sum())
+        part = step_work @ self.shape.step_patterns / total if total else np.ones(self.shape.patterns)
+        latency = spent_ns / rows * part
+        memory = LATENCY_FADE * self.window_rows
+        self.meter.observe(latency, rows, memory)
+        if rows >= self.window_rows:
+            aim(self.control, latency, self.meter.bound_ns)
+        moved = 1.0 - 0.5 ** (rows / memory) if self.rows_seen else 1.0
+        self.total_ns += moved * (spent_ns / rows - self.total_ns)
+        if self.policy.queued:
+            queue_ns = self.shed_input.waiting_ns + spent_ns - rows * self.least_bound
+            self.shed_input.waiting_ns = max(0.0, queue_ns)
+        self.rows_seen += rows
+        self.tariff.observe(self.chunk.work, spent_ns - self.chunk.calling_ns, TARIFF_FADE)
+        self._calibrate(latency, rows)
+
+    @property
+    def least_bound(self) -> float:
+        return float(np.nanmin(self.meter.bound_ns, initial=np.inf))
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether one is known: a ratio has to be calibrated first."""
+        together = (self.bounds.memory_bytes, self.bounds.batch_budget_ns, self.bounds.selection_ratio)
+        return bool(np.isfinite(self.meter.bound_ns).any()) or any(bound is not None for bound in together)
+
+    @property
+    def overload_begins(self) -> bool:
+        calm = ~self.control.over[: self.shape.patterns]
+        return bool((calm & (self.meter.average_ns > self.meter.bound_ns)).any())
+
+    def admit(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """[condition, row] of the next rows -> which of them may become part of a match."""
+        numbers = self.rows_seen + self.chunk.rows + np.arange(held.shape[1])
+        return self.shed_input.admit(held, numbers, self._fade(held.shape[1], RATES_FADE))
+
+    def _calibrate(self, latency: Reals, rows: int) -> None:
+        unknown = np.isnan(self.meter.bound_ns)
+        if unknown.any():
+            found = self.calibration.observe(latency, rows, self.rows_seen, self.window_rows)
+            if found is not None:
+                self.meter.bound_ns = np.where(unknown, found, self.meter.bound_ns)
+
+    def learn(self, run: MatcherRun) -> None:
+        """What the ledger grew by goes into the sketch. Every few windows, new buckets are given to the matcher where
+        values were seen for the first time, or have moved."""
+        assert self.accounts is not None
+        ledger, rows = run.ledger, self.accounts.rows
+        counted = self.accounts.counted(ledger)
+        self.dropped_at[counted.dropped.any(axis=0)] = self.rows_seen
+        rates, chains = self._fade(rows, RATES_FADE), max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
+        self.sketch.observe(counted, rows, self.kept, self.whole, rates, chains)
+        is_guess = self.orders is not None  # what was dropped isn't there to be counted
+        self.window_rows = next_window(self.window_rows, self.sketch.window_rows(counted.live), rows, is_guess)
+        self.accounts.looked(ledger)
+        self.found = None
+        if self.rows_seen - self.looked_at >= LOOK_AFTER * self.window_rows:
+            self.looked_at = self.rows_seen
+            self._learn_classes(run)
+
+    def nothing_lost(self, pattern: int) -> bool:
+        """At the end of a call: whether no match can be missing, in this call and all before it."""
+        assert self.accounts is not None
+        if self.policy.input_part and self.bounds.bounded[pattern]:
+            return False
+        return bool(np.isneginf(self.dropped_at[pattern]) and not self.accounts.carried.dropped[:, pattern].any())
+
+    def _fade(self, rows: int, windows: float) -> float:
+        return float(0.5 ** (rows / (windows * self.window_rows)))
+
+    def _learn_classes(self, run: MatcherRun) -> None:
+        samples = {node: run.feature_samples(node) for node in np.flatnonzero(self.features).tolist()}
+        finest = finest_buckets(self.shape, self.features)
+        self.learning, have_moved, changed = learnt_more(self.learning, samples, finest)
+        for node in have_moved:  # what was learnt of other values is no guide any more
+            run.samples.seen[node] = 0
+            self.sketch.doubt(node, AFTER_A_DRIFT)
+        if changed:
+            buckets = self.buckets
+            self.sketch = regrouped(self.sketch, buckets.class_at, changed, PRIOR_VISITS)
+            run.rebucket(buckets)
+            self.accounts = new_accounts(run.ledger)
+            self.found, self.regrouped_at = None, self.rows_seen
+            self._keep_all()
+
+    def choose(self, batch_ns: float) -> None:
+        """`batch_ns`: what an event may take for the batch to be done in time, infinite where that isn't bounded."""
+        now = self._measured(batch_ns)
+        if self.policy.input_part and not (self.policy.sheds_state and self.bounds.selection_ratio is not None):
+            self._choose_input(now)
+        if not self.policy.chooses:
+            self._draw_share(now)
+            self._take_on(random_state(self.sketch, self.share, self._bounded))
+        elif self.policy.sheds_state:
+            self._choose_state(now)
+
+    def _choose_state(self, now: Measured) -> None:
+        over = self.control.over[: self.shape.patterns] | self.control.over[self.shape.patterns :].any()
+        weights = np.array(self.bounds.weights)
+        weights /= weights.max()  # buckets of quality have a lowest and a highest
+        at_stake = weights * (over if over.any() else 1.0)
+        policy, price = self.policy, price_of(node_cut(self.shape, self.cut))
+        model = CostModel(
+            at_stake, self.bounds.memory_weight, self.tariff.prices(), policy.per_cost, policy.by_class, policy.by_age
+        )
+        if self.found is None:
+            self.found = estimate(self.sketch, model, price)
+        found = self.found
+        of_slots = costs(self.sketch, found, self.window_rows)
+        if 0 < self.chosen_at < self.regrouped_at:  # what was measured is of classes that are no more
+            now = replace(now, value=np.where(self.control.over, np.nan, now.value))
+        since, self.chosen_at = self.rows_seen - self.chosen_at, self.rows_seen
+        fade, moved = self._fade(since, CONTROL_FADE), min(1.0 - self._fade(since, CUT_MOVES), MOST_MOVED)
+        ratio = self.bounds.selection_ratio
+        most_living = None if ratio is None or ratio >= 1.0 else ratio * float(undropped(self.sketch).sum())
+        limits = new_limits(self.control, of_slots, self.kept, now, fade, most_living)
+        if not limits:
+            self._keep_all()
+        elif policy.shared:
+            chosen, self.found = choose_best(self.sketch, model, found, limits, self.cut, moved)
+            self._take_on(chosen)
+        else:
+            self._take_on(each_by_itself(self.sketch, model, price, limits, self._bounded))
+
+    def _take_on(self, chosen: Selection) -> None:
+        self.cut, self.kept, self.whole, self.orders = chosen.cut, chosen.kept, chosen.whole, chosen.orders
+
+    def _draw_share(self, now: Measured) -> None:
+        ratio = self.bounds.selection_ratio
+        self.share = next_share(self.share, now) if ratio is None else ratio
+        self.control.over[:] = self.share < 1.0
+
+    def _choose_input(self, now: Measured) -> None:
+        self._draw_share(now)
+        share = self.share**self.policy.input_part
+        if self.policy.queued and np.isfinite(self.least_bound):
+            share = self.shed_input.queue_share(self.least_bound, self.window_rows)
+        self.shed_input.choose(share, self.sketch, self.policy.by_utility)
+
+    def _measured(self, batch_ns: float) -> Measured:
+        most = np.inf if self.bounds.memory_bytes is None else float(self.bounds.memory_bytes)
+        value = np.array([*self.meter.average_ns, self.memory, self.total_ns, np.nan])
+        bound = np.array([*self.meter.bound_ns, most, batch_ns, np.inf])
+        return measured(value, bound, float(self.tariff.prices()[EVENT]) / max(self.total_ns, 1.0))

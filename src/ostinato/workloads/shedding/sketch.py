@@ -1,0 +1,170 @@
+"""Ledger -> Sketch: what has been seen of each class lately, with old counts fading (SHARP's historical data sketch).
+
+The paper counts the complete matches of each key. Those are rare: most classes would wait many windows for their first.
+Here the sketch counts which classes come out of which, so what a class is worth follows from what its children are
+worth (`worth.py`), and a class is known after a few visits.
+
+Rates (attempts, visits) fade within a window or so: they follow the load. Chains fade slowly: they are knowledge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.workloads.matcher.ledger import Ledger, chain_begins
+from ostinato.workloads.matcher.plan_shape import PlanLinks, PlanShape, links_of
+
+Reals = NDArray[np.float64]
+STEADY = 0.98
+ENOUGH = 20.0
+"""Partial matches that a pace is taken from, at least; and so many of the usual pace count beside them."""
+ENOUGH_FIRST = 16.0
+"""First events that must have come before the window is measured."""
+
+
+WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
+SAME_WINDOW = 1.1
+"""By how much, at most, a window is taken to have changed from one lesson to the next where its length is a guess."""
+
+
+def next_window(before: float, found: float | None, rows: int, is_guess: bool) -> float:
+    """The window in rows, after a lesson of so many; None: nothing was found."""
+    if found is None:
+        return before
+    if is_guess:
+        found = min(max(found, before / SAME_WINDOW), before * SAME_WINDOW)
+    return before + min(1.0, rows / before) * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - before)
+
+
+def living(made: Reals) -> Reals:
+    """[class, age at making] -> [class, age]: those that live through the age. Half of those made in it count."""
+    return np.cumsum(made, axis=1) - 0.5 * made
+
+
+@dataclass(slots=True)
+class Sketch:
+    """Counts by class or slot ([class, age]), all of them faded. Changed in place by `observe`."""
+
+    shape: PlanShape
+    class_at: NDArray[np.int64]
+    ages: int
+    rows: float = 0.0
+    """Events seen, faded as the rates are."""
+    attempts: Reals = field(init=False)
+    """[class, age] partial matches made or refused."""
+    created: Reals = field(init=False)
+    evicted: Reals = field(init=False)
+    """[class, age] partial matches dropped to give memory back, by their age then."""
+    visits: Reals = field(init=False)
+    checks: Reals = field(init=False)
+    """[node]"""
+    step_work: Reals = field(init=False)
+    kept: Reals = field(init=False)
+    """[class, age] which share the orders kept for some pattern, on average."""
+    whole: Reals = field(init=False)
+    """[class, age] and for all patterns."""
+    chain_visits: Reals = field(init=False)
+    """[class] visits to whole ones: chains are learnt from those."""
+    cells: Reals = field(init=False)
+    """All chains, one behind the other."""
+    chain_at: dict[tuple[int, int], int] = field(init=False)
+    """By (node, child) where its chain begins."""
+    chain_begins: NDArray[np.int64] = field(init=False)
+    """The same in the order of `links.child`."""
+    parent_of: NDArray[np.int64] = field(init=False)
+    """By cell the class of the parent."""
+    links: PlanLinks = field(init=False)
+    node_of: NDArray[np.int64] = field(init=False)
+    """[class]"""
+    ended: Reals = field(init=False)
+    """[class, pattern] matches of which such a partial match was the last, out of whole ones."""
+    made: Reals = field(init=False)
+    """[class] partial matches made whole; fades as chains do."""
+    pace: Reals = field(init=False)
+    """[node] visits that a partial match gets in one age."""
+
+    def __post_init__(self) -> None:
+        classes, at = int(self.class_at[-1]), self.class_at
+        self.attempts, self.created, self.evicted, self.visits = (np.zeros((classes, self.ages)) for _ in range(4))
+        self.checks = np.zeros(self.shape.nodes)
+        self.step_work = np.zeros(len(self.shape.step_source))
+        self.kept, self.whole = np.ones((classes, self.ages)), np.ones((classes, self.ages))
+        self.pace = np.ones(self.shape.nodes)
+        self.chain_visits, self.made = np.zeros(classes), np.zeros(classes)
+        self.ended = np.zeros((classes, self.shape.patterns))
+        begins = chain_begins(at, self.shape.pairs)
+        self.cells = np.zeros(int(begins[-1]))
+        self.chain_begins = begins[:-1]
+        self.chain_at = dict(zip(self.shape.pairs, begins.tolist(), strict=False))
+        self.links = links_of(self.shape)
+        self.node_of = np.repeat(np.arange(self.shape.nodes), np.diff(self.class_at))
+        parents = [np.repeat(np.arange(at[n], at[n + 1]), at[c + 1] - at[c]) for n, c in self.shape.pairs]
+        self.parent_of = np.concatenate([np.zeros(0, np.int64), *parents])
+
+    @property
+    def born(self) -> Reals:
+        """[class] births out of its partial matches."""
+        return np.bincount(self.parent_of, self.cells, int(self.class_at[-1])).astype(np.float64)
+
+    def chain(self, node: int, child: int) -> Reals:
+        """[class of the node, class of the child] births. A view: it may be written to."""
+        at, begin = self.class_at, self.chain_at[node, child]
+        rows, columns = int(at[node + 1] - at[node]), int(at[child + 1] - at[child])
+        return self.cells[begin : begin + rows * columns].reshape(rows, columns)
+
+    def of(self, node: int) -> slice:
+        """The classes of a node."""
+        return slice(int(self.class_at[node]), int(self.class_at[node + 1]))
+
+    def by_node(self, of_classes: Reals) -> Reals:
+        """Sums over the classes of each node. Every node has at least one class."""
+        return np.add.reduceat(of_classes, self.class_at[:-1], axis=0)
+
+    def observe(self, counted: Ledger, rows: int, kept: Reals, whole: Reals, fade: float, slow_fade: float) -> None:
+        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept for some pattern,
+        and `whole` for all of them."""
+        slots = self.attempts.shape
+        created, visits = counted.created.reshape(slots), counted.visits.reshape(slots)
+        self.rows = self.rows * fade + rows
+        self.attempts = self.attempts * fade + created + counted.refused.reshape(slots)
+        self.created = self.created * fade + created
+        self.evicted = self.evicted * fade + counted.evicted.reshape(slots)
+        self.visits = self.visits * fade + visits
+        self.checks = self.checks * fade + self.by_node(counted.checks.astype(np.float64))
+        self.step_work = self.step_work * fade + counted.step_work
+        self.kept = self.kept * fade + kept * (1 - fade)
+        self.whole = self.whole * fade + whole * (1 - fade)
+        self.ended = self.ended * slow_fade + counted.whole_ended
+        self.made = self.made * slow_fade + counted.whole_made
+        self.chain_visits = self.chain_visits * slow_fade + counted.whole_visits
+        self.cells = self.cells * slow_fade + counted.births
+        self._observe_pace()
+
+    def window_rows(self, live: NDArray[np.int64]) -> float | None:
+        """The window in rows of the stream, by Little's law: how many first events are alive for each that came, were
+        all of them kept for the whole window. `live`: [class] partial matches now. None: too few have come."""
+        first = self.shape.first[self.node_of]
+        created = self.created[first].sum(axis=1)
+        if float(created.sum()) < ENOUGH_FIRST:
+            return None
+        kept = np.minimum.accumulate(self.kept[first], axis=1).mean(axis=1)
+        return float(live[first].sum()) * self.rows / float((created * kept).sum())
+
+    def doubt(self, node: int, remains: float) -> None:
+        """What was learnt of a node, and of what leads to it, counts for less from now on."""
+        for parent in {node} | {n for n, c in self.shape.pairs if c == node}:
+            self.chain_visits[self.of(parent)] *= remains
+            for child in self.shape.children[parent]:
+                self.chain(parent, child)[:] *= remains
+
+    def _observe_pace(self) -> None:
+        """From slots that were kept whole up to their age: of others we don't know how many were there to visit.
+        Evicted partial matches were there up to the age of their eviction."""
+        steady = np.minimum.accumulate(self.whole, axis=1) > STEADY
+        visited = self.by_node((self.visits * steady).sum(axis=1))
+        present = self.by_node((living(self.created - self.evicted) * steady).sum(axis=1))
+        usual = (float(visited.sum()) + ENOUGH) / (float(present.sum()) + ENOUGH)
+        self.pace = np.where(present > ENOUGH, (visited + ENOUGH * usual) / (present + ENOUGH), self.pace)

@@ -1,0 +1,1 @@
+"""A bucket's partial matches between two steps of a stream."""

@@ -1,0 +1,158 @@
+"""State of a bucket + rows that arrive + watermark -> the rows of matches that are complete + state, for the clauses of
+one stream on the shared matcher.
+
+A match leaves as soon as the watermark has passed its last row. What is carried on are the matcher's partial matches
+and, of each partition, its last rows from the first on that a match to come may have: those between are the match's
+too. `clause_stream_rows.py` says which rows these are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ostinato.language.render import render_clause
+from ostinato.rows.batches import Batch, OutputRows, row_masks
+from ostinato.runtimes.task.stream import Counts
+from ostinato.runtimes.task.stream_batches import joined
+from ostinato.runtimes.task.stream_intake import Gate
+from ostinato.runtimes.task.stream_state import EMPTY, BucketState, read_rows, segments_of, stamped
+from ostinato.runtimes.task.worker import Worker
+from ostinato.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
+from ostinato.workloads.plan.typed_clauses import TypedClauses
+from ostinato.workloads.shedding.report import Report
+from ostinato.workloads.stream.clauses_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows
+from ostinato.workloads.task.clauses_worker import ClausesTask, StreamFound, StreamMatcher, row_conditions
+
+_ENGINE, _APART, _PARTIAL_MATCHES = "engine", "apart", "partial_matches"
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseRows:
+    """For each clause its output rows (none: nothing was matched), and when they could be known."""
+
+    rows: tuple[OutputRows, ...]
+    decided_us: int
+    """Later than the watermark of the step."""
+    reports: tuple[Report, ...] = ()
+    """Under a bound: what was given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseStep:
+    """What comes of one `advance`."""
+
+    results: ClauseRows
+    state: BucketState
+    wake_at_us: int | None
+    counts: Counts
+
+
+class ClauseStreamWorker:
+    """Clauses over buckets of partitions; holds nothing between steps.
+
+    `task` has one stream, and all clauses are of it. `conditions` say where its row conditions arrive.
+    """
+
+    def __init__(self, task: ClausesTask, conditions: Sequence[tuple[str, int]]) -> None:
+        (stream,) = task.typed.streams
+        assert not task.typed.alone
+        self.typed = task.typed
+        self.conditions = tuple(conditions)
+        self.matcher = StreamMatcher(stream, task, [Worker(typed) for typed in task.typed.clauses])
+        self.time = stream.stream.order_by[0].column
+        self.reach = Reach([typed.plan for typed in task.typed.clauses])
+        self.gate = Gate(self.time)
+        self.fingerprint = _fingerprint(task.typed, task.names, self.conditions)
+
+    def advance(
+        self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
+    ) -> ClauseStep:
+        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
+
+        `finished`: no rows will follow, whatever the watermark says.
+        """
+        header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
+        before, found = _carried(header, state), None
+        left, open_rows = before, state.open_rows
+        if intake.released is not None:
+            rows = _together(before, intake.released)
+            found = self._found(before, rows, finished)
+            if not finished:
+                left = carried_rows(self.reach, found, rows, self.time, intake.known_until)
+                open_rows = segments_of(left.rows, Section.OPEN_ROWS)
+        if finished:
+            left, after = NOTHING_CARRIED, EMPTY
+        else:
+            after = BucketState(stamped(_header(left), intake.known_until, self.fingerprint), open_rows, intake.waiting)
+        return ClauseStep(
+            results=_results(found, intake.decided_us(finished=finished)),
+            state=after,
+            wake_at_us=None if finished else intake.waiting_from,
+            counts=Counts(
+                rows=intake.arrived,
+                late_rows=intake.late_rows,
+                matches=0 if found is None else found.matches,
+                open_runs=left.partial_matches,
+                buffered_rows=left.count + (0 if finished else intake.waiting_rows),
+            ),
+        )
+
+    def _found(self, before: Carried, rows: pa.RecordBatch, finished: bool) -> StreamFound:
+        """What the rows complete; those that were carried on are the first of them."""
+        arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
+        batch = Batch(rows.num_rows, arrays, row_masks(arrays, self.conditions))
+        conditions = row_conditions(self.typed, batch)
+        return self.matcher.advance(batch, conditions, before.history(), before.engine, finished=finished)
+
+
+def _together(before: Carried, released: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows as they arrived, the old ones first."""
+    before.check_rows(released.schema)
+    rows = joined([None if before.rows is None else before.rows.select(released.schema.names), released])
+    assert rows is not None
+    return rows
+
+
+def _results(found: StreamFound | None, decided_us: int) -> ClauseRows:
+    if found is None:
+        return ClauseRows((), decided_us)
+    rows = tuple(found.rows[clause] for clause in sorted(found.rows))
+    return ClauseRows(rows, decided_us, () if found.report is None else (found.report,))
+
+
+# --- state ------------------------------------------------------------------------------------------------------------
+
+
+def _header(carried: Carried) -> pa.RecordBatch:
+    values = {_ENGINE: pa.array([carried.engine], pa.binary())}
+    values |= {_APART: pa.array([carried.apart]), _PARTIAL_MATCHES: pa.array([carried.partial_matches])}
+    return pa.RecordBatch.from_arrays(list(values.values()), names=list(values))
+
+
+def _carried(header: pa.RecordBatch | None, state: BucketState) -> Carried:
+    if header is None:
+        return NOTHING_CARRIED
+    what = "the header in the state of these clauses"
+    check_columns_are(header, {_ENGINE: pa.binary(), _APART: pa.int64(), _PARTIAL_MATCHES: pa.int64()}, what)
+    check(header.num_rows == 1, what, "it isn't one row")
+    engine = header.column(_ENGINE)[0].as_py()
+    apart, partial_matches = (whole_numbers(header.column(name), what)[0] for name in (_APART, _PARTIAL_MATCHES))
+    carried = Carried(engine, read_rows(state.open_rows, Section.OPEN_ROWS), int(apart), int(partial_matches))
+    check_ranges(what, {"apart": (apart, 0, carried.count), "partial matches": (partial_matches, 0, LARGEST)})
+    check(engine is not None or carried.rows is None, what, "there are rows, and no partial matches")
+    return carried
+
+
+def _fingerprint(typed: TypedClauses, names: Sequence[str], conditions: Sequence[tuple[str, int]]) -> str:
+    """Tells apart workloads whose states mean different things."""
+    (stream,) = typed.streams
+    inputs, settings = stream.inputs, stream.inputs.settings
+    clauses = [render_clause(clause.plan.bound.clause) for clause in typed.clauses]
+    kinds = [(item.name, str(inputs.input_types[item.expr])) for item in inputs.plan.inputs]
+    states = len(stream.merged.nodes)  # more where clauses share none
+    kept = (clauses, tuple(names), states, kinds, tuple(conditions), settings.ansi, settings.timezone)
+    return hashlib.sha256(repr(kept).encode()).hexdigest()

@@ -1,0 +1,129 @@
+"""Which rows a stream of clauses keeps for its next step, and how it numbers them.
+
+In: the rows of a step in the order of matching, and those that the matcher refers to. Out: of each partition its last
+rows without a gap, from the first that a match to come may have (and as many before it as PREV looks back); rows that
+the matcher refers to but no match can have any more stand apart from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.planning.plan import MatchPlan
+from ostinato.planning.slicing import margins_of, slicing_of
+from ostinato.rows.column_names import PREFIX
+from ostinato.runtimes.task.stream_state import check_kept_rows
+from ostinato.stored_state import check, check_ranges, whole_numbers
+from ostinato.workloads.task.clause_events import NO_HISTORY, History, StreamRows
+from ostinato.workloads.task.clauses_worker import StreamFound
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+_PLACE, _NEEDED = f"{PREFIX}place", f"{PREFIX}needed"
+_NOT_NEEDED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What is remembered between two steps."""
+
+    engine: bytes | None
+    rows: pa.RecordBatch | None
+    """With their places, and the matcher's order of those that it refers to."""
+    apart: int
+    """So many of the rows, the first ones, stand for themselves."""
+    partial_matches: int
+
+    @property
+    def count(self) -> int:
+        return 0 if self.rows is None else int(self.rows.num_rows)
+
+    def check_rows(self, arriving: pa.Schema) -> None:
+        """Raises STATE_FORMAT where the rows don't fit those that arrive, or the matcher's order isn't one."""
+        if self.rows is None:
+            return
+        what = "the rows in the state of these clauses"
+        check(_NEEDED in self.rows.schema.names, what, "it isn't known which are needed")
+        others = [name for name in self.rows.schema.names if name != _NEEDED]
+        check(len(others) == self.rows.num_columns - 1, what, "a column is there twice")
+        check_kept_rows(self.rows.select(others), arriving, _PLACE)
+        rank = np.sort(whole_numbers(self.rows.column(_NEEDED), what))
+        needed = rank[np.searchsorted(rank, _NOT_NEEDED, side="right") :]
+        check_ranges(what, {"the order of those that are needed": (rank, _NOT_NEEDED, len(needed) - 1)})
+        check(np.array_equal(needed, np.arange(len(needed))), what, "the order of those that are needed has gaps")
+
+    def history(self) -> History:
+        if self.rows is None:
+            return NO_HISTORY
+        place, rank = (np.asarray(self.rows.column(name).to_numpy(), np.int64) for name in (_PLACE, _NEEDED))
+        needed = np.flatnonzero(rank != _NOT_NEEDED)
+        return History(self.apart, place, needed[np.argsort(rank[needed])])
+
+
+NOTHING_CARRIED = Carried(None, None, 0, 0)
+
+
+class Reach:
+    """How far matches of some clauses reach back from their last row, and PREV beyond their first."""
+
+    def __init__(self, plans: Sequence[MatchPlan]) -> None:
+        self.parts = [slicing_of(plan).shared for plan in plans]
+        self.before = max(margins_of(plan).before for plan in plans)
+
+    def may_begin(self, rows_to_next: Ints, time_us: Ints, known_until: int) -> Mask:
+        """Whether a match with a row to come may have rows that lie so many rows before the next of their partition,
+        and have these times. A row of which this is no longer true is of no use to any clause."""
+        found = np.zeros(len(time_us), np.bool_)
+        for part in self.parts:
+            may = np.ones(len(time_us), np.bool_)
+            if part.rows is not None:
+                may &= rows_to_next <= part.rows
+            if part.within_us is not None:
+                may &= time_us > known_until - part.within_us
+            found |= may
+        return found
+
+
+def carried_rows(reach: Reach, found: StreamFound, rows: pa.RecordBatch, time: str, known_until: int) -> Carried:
+    """What to remember of a step; `rows` are those that it was given, in the order of its batch."""
+    read, step = found.read, found.step
+    needed = read.arrival[step.rows_needed]
+    to_next = _rows_to_next(read)
+    stays = _last_rows(reach, read, needed, to_next, read.columns.time_us(time), known_until)
+    apart = np.sort(needed[~stays[needed]])
+    kept = np.concatenate((apart, np.flatnonzero(stays)))
+    if not len(kept):
+        return Carried(step.state, None, 0, step.partial_matches)
+    rank = np.full(len(stays), _NOT_NEEDED)
+    rank[needed] = np.arange(len(needed))
+    in_batch = read.columns.ordered.rows
+    taken = rows.take(pa.array(kept if in_batch is None else in_batch[kept]))
+    columns = [*taken.columns, pa.array(-to_next[kept]), pa.array(rank[kept])]
+    whole = pa.RecordBatch.from_arrays(columns, names=[*taken.schema.names, _PLACE, _NEEDED])
+    return Carried(step.state, whole, len(apart), step.partial_matches)
+
+
+def _rows_to_next(read: StreamRows) -> Ints:
+    """For each row how many rows further the next one of its partition would lie."""
+    last = read.columns.ordered.key_at[1:] - 1
+    following = np.zeros(int(read.partition.max(initial=-1)) + 1, np.int64)
+    # Rows that stand for themselves are below the others of their partition; the next row follows those.
+    np.maximum.at(following, read.partition[last], read.place[last] + 1)
+    return following[read.partition] - read.place
+
+
+def _last_rows(reach: Reach, read: StreamRows, needed: Ints, to_next: Ints, time_us: Ints, known_until: int) -> Mask:
+    """Of each partition the rows from the first on that a match may have, and those that PREV may look back to."""
+    key_at = read.columns.ordered.key_at
+    first = key_at[1:].copy()
+    begins = needed[reach.may_begin(to_next[needed], time_us[needed], known_until)]
+    np.minimum.at(first, np.searchsorted(key_at, begins, side="right") - 1, begins)
+    first = np.maximum(first - reach.before, key_at[:-1])
+    stays = np.arange(len(to_next)) >= np.repeat(first, np.diff(key_at))
+    stays[len(stays) - read.apart :] = False
+    return stays

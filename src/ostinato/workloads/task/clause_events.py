@@ -1,0 +1,232 @@
+"""The rows of a stream of clauses -> PlanEvents for the shared matcher.
+
+Rows are sorted by partition as the clause's own engine has them, and then interleaved by ORDER BY over all partitions,
+as a stream would bring them: what is shed doesn't depend on which partition comes first. Rows of earlier calls may lie
+in front of the new ones (`History`); the matcher is given those that it asked for, and then the new ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Column, Expr, Navigation
+from ostinato.expressions.typing import LeafType
+from ostinato.expressions.values.value_order import OrderKey, group_numbers, sortable
+from ostinato.expressions.values.vectors import Vector
+from ostinato.kernels.constants import NO_TIME
+from ostinato.planning.typed import TypedPlan
+from ostinato.rows.batches import Batch, Mask
+from ostinato.rows.ordering import Ordered, order_rows
+from ostinato.runtimes.task.columns import SortedColumns
+from ostinato.runtimes.task.neighbours import NeighbourConditions
+from ostinato.workloads.matcher.plan_events import PlanEvents
+from ostinato.workloads.plan.clause_conditions import PLACE, RowTest
+from ostinato.workloads.plan.row_graph import Place
+from ostinato.workloads.plan.typed_clauses import TypedStream
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The rows of a batch that came with earlier calls: they are its first ones, in the order of matching.
+
+    Of a partition these are its last rows without a gap, so that the new ones follow them; and, in front of all others,
+    rows that stand for themselves. The matcher may still refer to those, but no match will have them.
+    """
+
+    apart: int
+    """So many stand for themselves."""
+    place: Ints
+    """Of each row the place in its partition, from the next row on: below 0."""
+    needed: Ints
+    """Those that the matcher has to be given again, in its order."""
+
+    @property
+    def count(self) -> int:
+        return len(self.place)
+
+
+NO_HISTORY = History(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRows:
+    """Rows in the order of matching; `arrival[i]` is the place there of the i-th row that the matcher is given."""
+
+    columns: SortedColumns
+    partition: Ints
+    """Of each row, by number."""
+    place: Ints
+    """Of each row in its partition: from 0, those of earlier calls below."""
+    apart: int
+    """So many, the last ones, stand for themselves (`History`)."""
+    arrival: Ints
+    events: PlanEvents
+
+
+class ClauseEvents:
+    """Reads the rows of one stream; holds nothing between batches."""
+
+    def __init__(self, typed: TypedStream) -> None:
+        self.stream = typed.stream
+        self.inputs = typed.inputs
+        found = (test.neighbours for test in self.stream.tests)
+        self.neighbours = NeighbourConditions(
+            tuple(dict.fromkeys(condition for condition in found if condition is not None)),
+            _leaf_type(self.inputs),
+            self.inputs.settings,
+        )
+
+    def read(self, batch: Batch, conditions: dict[Expr, Mask], history: History | None = None) -> StreamRows:
+        """`conditions` are the row conditions of the workload, by row of the batch. Without `history` the batch has
+        whole partitions; with one, equal keys come in the order of their values, whatever else the batch holds."""
+        carried = history is not None
+        before = NO_HISTORY if history is None else history
+        order = [
+            OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
+            for key in self.stream.order_by
+        ]
+        ordered = self._ordered(batch, order, conditions, before.apart, sorts_keys=carried)
+        partition, place = self._positions(batch, ordered, before)
+        columns = SortedColumns(self.inputs, batch.arrays, ordered)
+        sorted_rows = _SortedRows(self, columns, conditions, place)
+        arrival = _arrival(ordered, order, before)
+
+        def column(expr: Expr) -> Vector:
+            return sorted_rows.vector(expr).expanded(columns.count).take(arrival)
+
+        events = PlanEvents(
+            sequence=partition[arrival],
+            order=place[arrival],
+            time=self._time(columns, arrival),
+            place=place[arrival],
+            link=place[arrival],
+            conditions=tuple(sorted_rows.mask(test)[arrival] for test in self.stream.tests),
+            column=column,
+            first_new=len(before.needed),
+        )
+        return StreamRows(columns, partition, place, before.apart, arrival, events)
+
+    def _positions(self, batch: Batch, ordered: Ordered, before: History) -> tuple[Ints, Ints]:
+        """For each row in order its partition and its place there."""
+        length = np.diff(ordered.key_at)
+        first = np.repeat(ordered.key_at[:-1], length)
+        place = np.arange(batch.count, dtype=np.int64) - first
+        if not before.count:
+            return np.repeat(np.arange(len(length), dtype=np.int64), length), place
+        rows = np.arange(batch.count) if ordered.rows is None else ordered.rows
+        partition = group_numbers(batch.count, [batch.arrays[name] for name in self.stream.partition_by])[rows]
+        came_before = rows < before.count
+        place -= np.repeat(np.add.reduceat(came_before.astype(np.int64), ordered.key_at[:-1]), length)
+        place[came_before] = before.place[rows[came_before]]
+        return partition, place
+
+    def _ordered(
+        self, batch: Batch, order: list[OrderKey], conditions: dict[Expr, Mask], apart: int, *, sorts_keys: bool
+    ) -> Ordered:
+        """The first `apart` rows come last, as if each were alone in its partition."""
+
+        def ties() -> list[pa.Array]:
+            asked = dict.fromkeys(test.row for test in self.stream.tests if test.row is not None)
+            shipped = [batch.arrays[item.name].slice(apart) for item in self.inputs.plan.inputs]
+            return [*shipped, *(pa.array(conditions[condition][apart:]) for condition in asked)]
+
+        count = batch.count - apart
+        keys = [batch.arrays[name].slice(apart) for name in self.stream.partition_by]
+        found = order_rows(
+            count, keys, [key._replace(values=key.values.slice(apart)) for key in order], ties, sorts_keys=sorts_keys
+        )
+        if not apart:
+            return found
+        rows = np.arange(count, dtype=np.int64) if found.rows is None else found.rows
+        places = np.arange(apart, dtype=np.int64)
+        return Ordered(np.concatenate((rows + apart, places)), np.concatenate((found.key_at, count + 1 + places)))
+
+    def _time(self, columns: SortedColumns, arrival: Ints) -> Ints:
+        """Times that never fall; without WITHIN nobody measures them, and they count rows."""
+        if not self.stream.has_times:
+            return np.arange(len(arrival), dtype=np.int64)
+        key = self.stream.order_by[0]
+        time = columns.time_us(key.column)[arrival]
+        known = time != NO_TIME
+        if key.key.descending:
+            time = -time
+        # Rows without a time are in no match with WITHIN; they only mustn't turn time back.
+        time = np.where(known, time, time[known].min() if known.any() else 0)
+        return np.maximum.accumulate(time)
+
+
+class _SortedRows:
+    """What is asked of the rows in the order of matching."""
+
+    def __init__(self, reader: ClauseEvents, columns: SortedColumns, conditions: dict[Expr, Mask], place: Ints) -> None:
+        self.stream = reader.stream
+        self.columns = columns
+        self.conditions = conditions
+        self.key_at = columns.ordered.key_at
+        self.place = place
+        masks = reader.neighbours.masks(columns) if reader.neighbours.conditions else []
+        self.neighbours = dict(zip(reader.neighbours.conditions, masks, strict=True))
+
+    def mask(self, test: RowTest) -> Mask:
+        """Where the test holds."""
+        holds = np.ones(self.columns.count, np.bool_)
+        if test.row is not None:
+            rows = self.columns.ordered.rows
+            holds &= self.conditions[test.row] if rows is None else self.conditions[test.row][rows]
+        if test.neighbours is not None:
+            holds &= self.neighbours[test.neighbours]
+        if test.is_timed:
+            holds &= ~self.columns.is_null(self.stream.order_by[0].column)
+        if test.place is not Place.ANYWHERE:
+            holds &= (self.place == 0) == (test.place is Place.FIRST)
+        if test.at_end:
+            is_last = np.zeros(len(holds), np.bool_)
+            is_last[self.key_at[1:] - 1] = True
+            holds &= is_last
+        return ~holds if test.is_negated else holds
+
+    def vector(self, expr: Expr) -> Vector:
+        """What a run condition reads of each row."""
+        if isinstance(expr, Column):
+            if expr.name == PLACE:
+                return Vector(t.INT64, self.place)
+            if expr.name in self.stream.neighbours:
+                return self.columns.shifted(self.stream.neighbours[expr.name])
+        return self.columns.vector(expr)
+
+
+def _arrival(ordered: Ordered, order: list[OrderKey], before: History) -> Ints:
+    """What the matcher needs again, then the new rows: sorted, and interleaved by ORDER BY; what that can't tell apart
+    by partition."""
+    count = int(ordered.key_at[-1])
+    rows = np.arange(count, dtype=np.int64)
+    columns = [column for key in order for column in sortable(key)]
+    if len(ordered.key_at) > 2 and columns:
+        if ordered.rows is not None:
+            columns = [column[ordered.rows] for column in columns]
+        rows = np.lexsort(columns[::-1]).astype(np.int64, copy=False)
+    if not before.count:
+        return rows
+    place_of = np.empty(count, np.int64)
+    place_of[slice(None) if ordered.rows is None else ordered.rows] = np.arange(count)
+    is_new = np.ones(count, np.bool_)
+    is_new[place_of[: before.count]] = False
+    return np.concatenate((place_of[before.needed], rows[is_new[rows]]))
+
+
+def _leaf_type(typed: TypedPlan) -> LeafType:
+    def kind(node: Expr) -> pa.DataType | None:
+        if not isinstance(node, Navigation):
+            return None
+        known = typed.input_types.get(node.operand)
+        return evaluate(node.operand, lambda part: None, 1, typed.settings).type if known is None else known
+
+    return kind

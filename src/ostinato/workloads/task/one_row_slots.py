@@ -1,0 +1,109 @@
+"""ONE ROW PER MATCH straight from the rows that the shared matcher looked at, without filling in what it skipped.
+
+A match of three rows may span a thousand: naming every one of them would cost more than finding it. That works as long
+as nothing is asked of skipped rows; `can_read` says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier
+from ostinato.planning.plan import MatchPlan, slot_name
+from ostinato.rows.batches import OutputRows
+from ostinato.rows.match_navigation import NO_ROW
+from ostinato.runtimes.task.columns import SortedColumns
+from ostinato.workloads.plan.clause_groups import ClauseProgram
+from ostinato.workloads.plan.row_graph import NOTHING
+from ostinato.workloads.task.clause_matches import FoundRows
+
+Ints = NDArray[np.int64]
+
+
+def can_read(clause: ClauseProgram, plan: MatchPlan) -> bool:
+    """Whether the output asks for nothing but rows that are looked at."""
+    states = plan.nfa.states
+    skipped = {states[way.gap].variable for way in clause.graph.ways if way.gap != NOTHING}
+    return not plan.bound.shows_all_rows and all(_is_looked_at(slot, skipped) for slot in plan.slots)
+
+
+def _is_looked_at(slot: Expr, skipped: set[str]) -> bool:
+    match slot:
+        case Navigation(operand=RowClassifier(), shift=shift) if shift:
+            return False
+        case Navigation(operand=RowClassifier(), rows=None, skip=skip):
+            return skip == 0
+        case Navigation(rows=rows):
+            return rows is None or not rows & skipped
+        case Aggregate():
+            return False
+        case _:
+            return True
+
+
+class FoundSlots:
+    """Reads the slots of one clause."""
+
+    def __init__(self, clause: ClauseProgram, plan: MatchPlan) -> None:
+        self.plan = plan
+        self.variables = [plan.nfa.states[node.state].variable for node in clause.graph.nodes]
+
+    def output(self, found: FoundRows, columns: SortedColumns) -> OutputRows:
+        """One row a match; the matches are in their final order."""
+        places = _Places(found, columns.ordered.key_at)
+        arrays = {name: columns.taken(name, places.last) for name in self.plan.shown}
+        for i, slot in enumerate(self.plan.slots):
+            arrays[slot_name(i)] = self._array(slot, places, columns)
+        return OutputRows(len(places.last), arrays)
+
+    def _array(self, slot: Expr, places: _Places, columns: SortedColumns) -> pa.Array:
+        if isinstance(slot, MatchNumber):
+            return pa.array(places.number)
+        assert isinstance(slot, Navigation)
+        from_first = slot.anchor is Anchor.FIRST
+        if isinstance(slot.operand, RowClassifier):
+            counted = np.array([slot.rows is None or name in slot.rows for name in self.variables], np.bool_)
+            at = places.counted(counted, from_first, slot.skip)
+            labels = np.where(at >= 0, places.found.labels[at], NO_ROW)
+            return pa.array(self.variables, pa.string()).take(pa.array(labels, mask=labels < 0))
+        if slot.rows is None:
+            rows = places.in_range(from_first, slot.skip)
+        else:
+            at = places.counted(
+                np.array([name in slot.rows for name in self.variables], np.bool_), from_first, slot.skip
+            )
+            rows = np.where(at >= 0, places.found.rows[at], NO_ROW)
+        return columns.array(slot.operand, places.moved(rows, slot.shift))
+
+
+class _Places:
+    """Where the rows of matches are."""
+
+    def __init__(self, found: FoundRows, key_at: Ints) -> None:
+        self.found = found
+        self.first, self.last = found.rows[found.offsets[:-1]], found.rows[found.offsets[1:] - 1]
+        key = np.searchsorted(key_at, self.first, side="right") - 1
+        self.key_first, self.key_end = key_at[key], key_at[key + 1]
+        self.number = np.arange(len(key), dtype=np.int64) - np.searchsorted(key, key, side="left") + 1
+
+    def in_range(self, from_first: bool, skip: int) -> Ints:
+        """A row of the whole match, counted from one of its ends."""
+        rows = self.first + skip if from_first else self.last - skip
+        return np.where((rows >= self.first) & (rows <= self.last), rows, NO_ROW)
+
+    def counted(self, counts: NDArray[np.bool_], from_first: bool, skip: int) -> Ints:
+        """The place in `found` of a row among those whose labels count; NO_ROW where there are too few."""
+        places = np.flatnonzero(counts[self.found.labels])
+        first = np.searchsorted(places, self.found.offsets[:-1])
+        end = np.searchsorted(places, self.found.offsets[1:])
+        wanted = first + skip if from_first else end - 1 - skip
+        inside = (wanted >= first) & (wanted < end)
+        return np.where(inside, places[np.where(inside, wanted, 0)], NO_ROW) if len(places) else np.full_like(first, -1)
+
+    def moved(self, rows: Ints, shift: int) -> Ints:
+        if not shift:
+            return rows
+        moved = rows + shift
+        return np.where((rows >= 0) & (moved >= self.key_first) & (moved < self.key_end), moved, NO_ROW)

@@ -1,0 +1,123 @@
+"""The RETURN MATCHES queries of a plan that the shared matcher takes, ready to run; and their matches.
+
+In: a typed plan, what is bounded, and the events of one stream. Out: for each of its queries the matches, and a report
+of what was given up. Without a bound the matches are exactly those of the enumerator.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ostinato.calls.bounds import Bounds
+from ostinato.errors import MatchError
+from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.task.match_columns import Scene
+from ostinato.runtimes.task.shared_matching import NOTHING_SHARED, SharedMatches
+from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.plan.event_groups import SharedGroup, shared_matches
+from ostinato.workloads.plan.plan_lowering import lower_plan
+from ostinato.workloads.task.arrival_rows import arrive, numbering_of
+
+if TYPE_CHECKING:
+    from ostinato.workloads.shedding.bounded_engine import BoundedEngine
+
+
+ENUMERATED_AFTER_ALL = "queries enumerated after all"
+"""In the statistics: those whose shared state grew too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlan:
+    """Queries of one stream that one engine matches. Values only: sent to workers."""
+
+    group: SharedGroup
+    conditions: PlanConditions
+    bounds: Bounds | None
+    """None: exact."""
+    request: BoundRequest
+    limits: MatchLimits
+
+    @property
+    def queries(self) -> tuple[int, ...]:
+        """Their numbers in the events plan."""
+        return self.group.queries
+
+    def for_buckets(self, buckets: int) -> SharedPlan:
+        """The budget of a micro-batch is shared by its buckets."""
+        return self if self.bounds is None else replace(self, bounds=self.bounds.split(1, buckets))
+
+    def engine(self) -> BoundedEngine:
+        from ostinato.workloads.shedding.bounded_engine import BoundedEngine  # loads its kernels
+
+        return BoundedEngine(
+            self.group.merged,
+            self.conditions,
+            self.bounds,
+            policy=self.request.shedding,
+            clock=self.request.new_clock(),
+            limits=self.limits,
+            materialise=self.request.state,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlans:
+    """What the matcher runs, and for every other query that returns matches why the enumerator does."""
+
+    plans: tuple[SharedPlan, ...]
+    declined: Mapping[int, str]
+    keys: tuple[tuple[str, ...], ...] = ()
+    """For each stream the columns that tell its sequences apart."""
+
+    def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedMatches:
+        """The matches of the queries that one engine runs. None where the enumerator is to find them after all."""
+        plan = self.of_stream(stream)
+        if plan is None:
+            return NOTHING_SHARED
+        most_held = plan.group.most_held
+        if most_held is None:
+            return find_shared_matches(plan, scene, self.keys[stream])
+        limits = replace(plan.limits, max_partial_matches=min(plan.limits.max_partial_matches, most_held))
+        try:
+            return find_shared_matches(replace(plan, limits=limits), scene, self.keys[stream])
+        except MatchError:
+            # The enumerator makes, and asks of conditions, only what may complete: it may well succeed.
+            statistics[ENUMERATED_AFTER_ALL] += len(plan.queries)
+            return NOTHING_SHARED
+
+    def of_stream(self, stream: int) -> SharedPlan | None:
+        return next((plan for plan in self.plans if plan.group.stream == stream), None)
+
+
+def shared_plans(
+    typed: TypedEventsPlan,
+    names: Sequence[str],
+    sharing: str,
+    request: BoundRequest,
+    limits: MatchLimits,
+    *,
+    carried: frozenset[int] = frozenset(),
+) -> SharedPlans:
+    """The engines of a plan's queries, which share a task's memory and budget; raises as `shared_matches` does."""
+    bounds = None if request.is_empty else request.bounds(names)
+    found = shared_matches(typed, names, sharing, bounds, carried=carried)
+    plans = []
+    for group in found.groups:
+        conditions = lower_plan(group.merged, typed.input_types.__getitem__, typed.settings, typed.plan.values)
+        mine = None if bounds is None else bounds.of(group.queries).split(len(found.groups))
+        plans.append(SharedPlan(group, conditions, None if mine is None or mine.is_none else mine, request, limits))
+    keys = tuple(tuple(stream.keys) for stream in typed.plan.streams)
+    return SharedPlans(tuple(plans), found.declined, keys)
+
+
+def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> SharedMatches:
+    """All events of a stream at once; `keys` are the columns that tell its sequences apart."""
+    arrival = arrive(scene, keys)
+    step = plan.engine().advance(arrival.plan_events(numbering_of(scene.events)), None, finished=True)
+    matches = {query: arrival.matches(found) for query, found in zip(plan.queries, step.matches, strict=True)}
+    return SharedMatches(matches, step.report)
