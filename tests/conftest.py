@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One classic local session for the whole process."""
-    from ostinato.runtimes.spark.session import local_session
+    from ostinato.spark.session.session import local_session
 
     session = local_session(
         "ostinato tests",

@@ -138,7 +138,7 @@ def test_the_command_line_says_the_code_too() -> None:
 
 
 def test_tasks_of_spark_carry_foreign_errors_in_our_words() -> None:
-    from ostinato.runtimes.spark.stream_buckets import rows_or_error
+    from ostinato.spark.streams.stream_buckets import rows_or_error
 
     def tables(error: Exception) -> Iterator[pa.Table]:
         yield pa.table({"x": [1]})

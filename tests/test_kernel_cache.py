@@ -12,11 +12,11 @@ import numba
 import numpy as np
 import pytest
 
+from ostinato.clause.matching.interpreted_search import search_interpreted
 from ostinato.errors import OstinatoWarning
 from ostinato.kernels import kernel_cache
 from ostinato.kernels.kernel_cache import inline_kernel, interpreted, kernel, prepare_numba_cache
 from ostinato.kernels.kernel_sources import KernelSources
-from ostinato.matching.interpreted import search_interpreted
 
 SOURCES = Path(kernel_cache.__file__).parents[1]
 
@@ -119,9 +119,9 @@ def test_what_kernels_import_is_what_their_fingerprint_reads() -> None:
 
 def test_a_kernel_built_around_functions_of_another_module_depends_on_both() -> None:
     stored = Path(search_interpreted.stats.cache_path)
-    alone = prepare_numba_cache(frozenset({"kernels/kernel_cache.py", "matching/search.py"}))
+    alone = prepare_numba_cache(frozenset({"kernels/kernel_cache.py", "clause/matching/search.py"}))
     together = prepare_numba_cache(
-        frozenset({"kernels/kernel_cache.py", "matching/search.py", "matching/interpreted.py"})
+        frozenset({"kernels/kernel_cache.py", "clause/matching/search.py", "clause/matching/interpreted_search.py"})
     )
     assert alone is not None and not stored.is_relative_to(alone)
     assert together is not None and stored.is_relative_to(together)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ostinato.clause.language.vocabulary import AGGREGATE_ALIASES, AGGREGATE_ARGUMENTS
 from ostinato.expressions.functions.function_table import FUNCTIONS
-from ostinato.language.vocabulary import AGGREGATE_ALIASES, AGGREGATE_ARGUMENTS
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")

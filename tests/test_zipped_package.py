@@ -29,7 +29,7 @@ PROGRAM = """
     assert "<style>" in report_page([], {}, Setting("", []))
 """
 SPARK_PROGRAM = """
-    from ostinato.runtimes.spark.session import local_settings
+    from ostinato.spark.session.session import local_settings
 
     options = local_settings(1)["spark.driver.extraJavaOptions"]
     assert "rootLogger" in open(options.partition("file://")[2]).read(), options

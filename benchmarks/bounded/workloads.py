@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.api.events import events
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.plan.clause_inputs import share_inputs
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.query.clause_query import as_local_query
 from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.task.match_columns import Scene, run_conditions
 from ostinato.event_queries.task.trend_worker import TrendWorker
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
+from ostinato.local.local_clause import match_table
 from ostinato.local.local_clauses import LocalClauses
 from ostinato.local.local_events import LocalEvents
-from ostinato.planning.clause_inputs import share_inputs
-from ostinato.planning.plan import make_plan
 from ostinato.rows.batches import Batch, Mask, one_array
-from ostinato.runtimes.local import match_table
-from ostinato.runtimes.local_query import as_local_query
 from ostinato.workloads.matcher.materialise import PatternMatches
 from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.merging.merged_plan import MergedPlan, merge

@@ -22,11 +22,11 @@ from benchmarks.correlate.running import LIVE, LIVE_CACHED, Case, Digest, Setup,
 from benchmarks.correlate.streams import Ticks
 from benchmarks.experiment import Scale, expect
 from benchmarks.records import Baseline, Goal, Record, Sense
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import CorrelationOptions
 from ostinato.correlations.task.correlation_worker import Correlator, Counts
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
-from ostinato.planning.typed import Limits
 
 ROWS = {Scale.SMALL: 10_000, Scale.FULL: 50_000}
 STEP_ROWS = 100

@@ -10,9 +10,9 @@ from benchmarks.match.kernel import case_of
 from benchmarks.match.kernel_run import price_table
 from benchmarks.queries import KNOWN_COUNTS, QUERIES, Mode, PatternQuery, Q, prices
 from benchmarks.records import Record
-from ostinato.language.match_recognize import parse_clause
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.local.local_clause import match_table
 from ostinato.reference import match_rows
-from ostinato.runtimes.local import match_table
 
 ORACLE_ROWS = 600
 

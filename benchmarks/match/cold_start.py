@@ -102,8 +102,8 @@ def _events(spark: SparkSession) -> DataFrame:
 
 def right_count() -> int:
     """Matches of the fresh process's query, in this process."""
-    from ostinato.language.match_recognize import parse_clause
-    from ostinato.runtimes.local import match_table
+    from ostinato.clause.language.clause_parser import parse_clause
+    from ostinato.local.local_clause import match_table
 
     clause = parse_clause(Q["Q1"].clause(Mode.PREFERRED, partition_by="key"))
     return int(match_table(clause, keyed_events(ROWS, KEYS)).num_rows)

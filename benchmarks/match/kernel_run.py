@@ -14,16 +14,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchmarks.queries import Mode, PatternQuery
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.matching import compiled_search as compiled
+from ostinato.clause.matching.spans import whole_keys
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.task.clause_worker import Worker
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
-from ostinato.matching import compiled
-from ostinato.matching.spans import whole_keys
-from ostinato.planning.plan import make_plan
-from ostinato.planning.typed import Limits
+from ostinato.local import local_clause as local
 from ostinato.rows.batches import Batch
-from ostinato.runtimes import local
-from ostinato.runtimes.task.worker import Worker
 
 Mask = NDArray[np.bool_]
 

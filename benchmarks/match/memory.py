@@ -15,8 +15,8 @@ from benchmarks.experiment import Scale, expect, in_fresh_process
 from benchmarks.match.kernel_run import price_table
 from benchmarks.queries import KNOWN_COUNTS, Mode, Q, prices
 from benchmarks.records import Baseline, Record
-from ostinato.language.match_recognize import parse_clause
-from ostinato.runtimes.local import match_table
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.local.local_clause import match_table
 
 ROWS = {Scale.SMALL: 2_000_000, Scale.FULL: 20_000_000}
 NAMES = ("Q1", "Q12")

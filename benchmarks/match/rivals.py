@@ -91,8 +91,8 @@ def _against_pandas(rows: int) -> list[Record]:
 
 
 def _beside_pandas(name: str, rows: int) -> Record:
-    from ostinato.language.match_recognize import parse_clause
-    from ostinato.runtimes.local import match_table
+    from ostinato.clause.language.clause_parser import parse_clause
+    from ostinato.local.local_clause import match_table
 
     clause = Q[name].clause(Mode.PREFERRED)
     table = price_table(prices(rows))

@@ -46,8 +46,8 @@ def _clause(name: str) -> str:
 
 def _check(name: str, read: DataFrame, events: object) -> None:
     import ostinato as ost
-    from ostinato.language.match_recognize import parse_clause
-    from ostinato.runtimes.local import match_table
+    from ostinato.clause.language.clause_parser import parse_clause
+    from ostinato.local.local_clause import match_table
 
     right = sparks.totals_of_table(match_table(parse_clause(_clause(name)), events))
     for sort in ("worker", "spark"):

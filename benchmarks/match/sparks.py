@@ -16,7 +16,7 @@ CORES = 2
 
 def spark_session() -> SparkSession:
     """Spark local[2]; the parts of one run share it."""
-    from ostinato.runtimes.spark.session import local_session
+    from ostinato.spark.session.session import local_session
 
     return local_session("ostinato benchmarks", cores=CORES, **{"spark.sql.session.timeZone": "UTC"})
 

@@ -11,7 +11,7 @@ import ostinato as ost
 from benchmarks.experiment import Scale, best_seconds, expect, seconds
 from benchmarks.paths.questions import load
 from benchmarks.records import Baseline, Record
-from ostinato.runtimes.spark.session import local_session
+from ostinato.spark.session.session import local_session
 
 FIGURE = "questions a second"
 PROPOSALS = 3

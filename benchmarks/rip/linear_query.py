@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from benchmarks.queries import MAX_LENGTH, Mode, PatternQuery
 from benchmarks.rip.kernels import AT_LEAST, AT_MOST, LESS, MORE, NUMBER, ROW_BEFORE
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.query.pattern import Concat, Pattern, Quantified, Variable
 from ostinato.expressions.syntax import Anchor, Column, Expr, Literal, Navigation, Operator
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
-from ostinato.query.pattern import Concat, Pattern, Quantified, Variable
 
 _COMPARISONS = {"<": LESS, "<=": AT_MOST, ">": MORE, ">=": AT_LEAST}
 

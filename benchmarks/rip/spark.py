@@ -121,7 +121,7 @@ def check_and_time(events: DataFrame, right: sparks.Totals) -> Alone:
 
 def run_alone(cores: int, right: sparks.Totals, folders: Sequence[str]) -> list[Alone]:
     """Starts Spark on so many cores."""
-    from ostinato.runtimes.spark.session import local_session
+    from ostinato.spark.session.session import local_session
 
     spark = local_session("ostinato benchmarks", cores=cores, **{"spark.sql.session.timeZone": "UTC"})
     found = [check_and_time(spark.read.parquet(folder), right) for folder in folders]

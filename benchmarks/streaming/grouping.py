@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket, unpack_table
+from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket, unpack_table
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
 SHIPPED = pa.schema(

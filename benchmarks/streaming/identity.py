@@ -18,13 +18,13 @@ from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from benchmarks.streaming.grouping import PACKED
-from ostinato.language.match_recognize import parse_clause
-from ostinato.planning.typed import Limits
-from ostinato.runtimes.spark.query import plan_query, session_settings
-from ostinato.runtimes.spark.stream_checkpoint import open_checkpoint
-from ostinato.runtimes.spark.stream_definition import shipped_schema
-from ostinato.runtimes.spark.stream_packing import BUCKET, PackByBucket
-from ostinato.runtimes.spark.stream_processor import BUCKET_STATE
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.spark.clause.spark_plan import plan_query, session_settings
+from ostinato.spark.streams.stream_checkpoint import open_checkpoint
+from ostinato.spark.streams.stream_definition import shipped_schema
+from ostinato.spark.streams.stream_packing import BUCKET, PackByBucket
+from ostinato.spark.streams.stream_processor import BUCKET_STATE
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:

@@ -148,9 +148,9 @@ def _start(answer: DataFrame, checkpoint: Path) -> StreamingQuery:
 
 def _check(spark: SparkSession, follower: Follower, checkpoint: Path, rate: Rate, chunks: int) -> None:
     """No row lost, none late, and as many matches as in a batch over all chunks."""
-    from ostinato.language.match_recognize import parse_clause
-    from ostinato.runtimes.local import match_table
-    from ostinato.runtimes.spark.stream_finish import finish
+    from ostinato.clause.language.clause_parser import parse_clause
+    from ostinato.local.local_clause import match_table
+    from ostinato.spark.streams.stream_finish import finish
 
     counts = follower.counts
     expect("rows and late rows", (counts["rows"], counts["late_rows"]), (chunks * rate.rows_per_second, 0))

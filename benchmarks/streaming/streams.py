@@ -27,7 +27,7 @@ TIMEOUT_SECONDS = 1_800
 
 def streaming_session() -> SparkSession:
     """The session of the other Spark parts with a state store for Python, and one state partition for each core."""
-    from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+    from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
     session = sparks.spark_session().newSession()
     session.conf.set(STATE_STORE, ROCKSDB)

@@ -69,15 +69,15 @@ def _measured(query: str, stream: DataFrame, events: pa.Table, case: str, folder
 
 
 def _right(clause: str, events: pa.Table) -> sparks.Totals:
-    from ostinato.language.match_recognize import parse_clause
-    from ostinato.runtimes.local import match_table
+    from ostinato.clause.language.clause_parser import parse_clause
+    from ostinato.local.local_clause import match_table
 
     return sparks.totals_of_table(match_table(parse_clause(clause), events))
 
 
 def _totals(ours: DataFrame, checkpoint: Path) -> sparks.Totals:
     """Of what the stream gives, and of what the end of its input adds."""
-    from ostinato.runtimes.spark.stream_finish import finish
+    from ostinato.spark.streams.stream_finish import finish
 
     of_batches: list[sparks.Totals] = []
     run_stream(ours, checkpoint, lambda frame, _: of_batches.append(sparks.totals(frame)))

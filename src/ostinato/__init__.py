@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from ostinato.api.paths import Graph, PathsResult, graph, paths
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.api.workloads import Workload, WorkloadResult
+    from ostinato.clause.language.clause_builder import PatternQuery, pattern
     from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
     from ostinato.explanation import Explanation, explain
     from ostinato.kernels.clock import VirtualClock
-    from ostinato.language.fluent import PatternQuery, pattern
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
-    from ostinato.runtimes.spark.clause import match_recognize
-    from ostinato.runtimes.spark.statement import sql
-    from ostinato.runtimes.spark.stream_finish import finish
-    from ostinato.runtimes.spark.stream_metrics import stream_metrics
-    from ostinato.runtimes.spark.stream_state import state
+    from ostinato.spark.clause.clause_dataframe import match_recognize
+    from ostinato.spark.clause.statement import sql
+    from ostinato.spark.streams.stream_finish import finish
+    from ostinato.spark.streams.stream_metrics import stream_metrics
+    from ostinato.spark.streams.stream_state import state
     from ostinato.spark.summaries.summary_ask import ask, ask_all
 
 __version__ = "0.1.0"
@@ -48,8 +48,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Explanation": "ostinato.explanation",
     "explain": "ostinato.explanation",
-    "PatternQuery": "ostinato.language.fluent",
-    "pattern": "ostinato.language.fluent",
+    "PatternQuery": "ostinato.clause.language.clause_builder",
+    "pattern": "ostinato.clause.language.clause_builder",
     "path_query": "ostinato.path_queries.language.path_parser",
     "absent": "ostinato.event_queries.language.event_builder",
     "any_of": "ostinato.event_queries.language.event_builder",
@@ -65,7 +65,7 @@ _HOMES = {
     "WorkloadResult": "ostinato.api.workloads",
     "events": "ostinato.api.events",
     "match": "ostinato.api.match",
-    "match_recognize": "ostinato.runtimes.spark.clause",
+    "match_recognize": "ostinato.spark.clause.clause_dataframe",
     "Graph": "ostinato.api.paths",
     "PathsResult": "ostinato.api.paths",
     "ChatEndpoint": "ostinato.path_queries.questions.chat_endpoint",
@@ -74,10 +74,10 @@ _HOMES = {
     "LearntProposer": "ostinato.api.graph_questions",
     "graph": "ostinato.api.paths",
     "paths": "ostinato.api.paths",
-    "sql": "ostinato.runtimes.spark.statement",
-    "finish": "ostinato.runtimes.spark.stream_finish",
-    "state": "ostinato.runtimes.spark.stream_state",
-    "stream_metrics": "ostinato.runtimes.spark.stream_metrics",
+    "sql": "ostinato.spark.clause.statement",
+    "finish": "ostinato.spark.streams.stream_finish",
+    "state": "ostinato.spark.streams.stream_state",
+    "stream_metrics": "ostinato.spark.streams.stream_metrics",
     "StreamSummary": "ostinato.api.summaries",
     "SummaryAnswer": "ostinato.api.summaries",
     "summary": "ostinato.api.summaries",

@@ -54,20 +54,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.stream.clause_stream import StreamOptions, StreamWorker
+from ostinato.clause.stream.stream_limits import check_streamable
 from ostinato.errors import QueryError, did_you_mean, speaking_of
 from ostinato.expressions import types as t
 from ostinato.kernels.constants import NO_TIME
-from ostinato.language.binding import bind
-from ostinato.planning.plan import make_plan
-from ostinato.planning.typed import Limits
+from ostinato.local.local_clause import LocalPlan, local_settings
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX
-from ostinato.runtimes.local import LocalPlan, local_settings
-from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.stream import StreamOptions, StreamWorker
-from ostinato.runtimes.task.stream_checks import check_streamable
-from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
 
 Moment = datetime | date | str | int

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.automaton.distinct import one_state_per_label
-from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, LONGEST_UNROLLED_BOUND, build_nfa
-from ostinato.automaton.rewrite import rewrite
+from ostinato.clause.automaton.distinct_labels import one_state_per_label
+from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, LONGEST_UNROLLED_BOUND, build_nfa
+from ostinato.clause.automaton.pattern_rewrites import rewrite
+from ostinato.clause.language.clause_render import render_pattern
+from ostinato.clause.language.pattern_parser import parse_row_pattern
 from ostinato.errors import QueryError
-from ostinato.language.render import render_pattern
-from ostinato.language.row_pattern import parse_row_pattern
 
 
 def dump(pattern: str) -> list[str]:

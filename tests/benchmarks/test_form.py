@@ -28,7 +28,7 @@ from benchmarks.match.memory import peak_bytes
 from benchmarks.queries import KNOWN_COUNTS, QUERIES, Mode, Q, Shape, prices
 from benchmarks.records import Baseline, Goal, Record, Sense, amount, table, this_machine, write_json
 
-from ostinato.language.match_recognize import parse_clause
+from ostinato.clause.language.clause_parser import parse_clause
 
 FIELDS = ["name", "figure", "case", "metric", "value", "unit", "baseline", "ratio", "goal", "met", "machine"]
 TWELVE = pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)

@@ -24,8 +24,8 @@ from benchmarks.rip.run_based import sequential, slice_seconds
 from benchmarks.rip.run_figures import measure_quotes
 from benchmarks.rip.state_based import state_seconds
 
-from ostinato.runtimes import local
-from ostinato.runtimes.task.slices import run_in_slices
+from ostinato.local import local_clause as local
+from ostinato.slices.slice_threads import run_in_slices
 
 FEW_ROWS = 25_000
 

@@ -21,8 +21,8 @@ from benchmarks.streaming.soak_input import ChunkWriter, Rate, chunk, write_chun
 from benchmarks.streaming.soak_samples import Sample, growth_percent, judged, slope, write_csv
 from benchmarks.streaming.streams import Batch, Ran, batch_of, cut, interleaved_runs, write_files
 
-from ostinato.language.match_recognize import parse_clause
-from ostinato.runtimes.local import match_table
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.local.local_clause import match_table
 
 
 def progress(number: int, rows: int, ms: int, /, **counts: int | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from benchmarks.streaming.grouping import SHIPPED, KeepPacks, KeepRows
 from benchmarks.streaming.identity import KeepBytes, Kept, largest_state, stretched
 from pyspark.sql import Row
 
-from ostinato.runtimes.spark.stream_packing import pack_batch
+from ostinato.spark.streams.stream_packing import pack_batch
 
 
 class Variable:

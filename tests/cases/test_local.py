@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.cases import Case, arrow_type, load_cases
 
+from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.errors import OstinatoError
-from ostinato.language.match_recognize import parse_clause
-from ostinato.runtimes.local import match_table
+from ostinato.local.local_clause import match_table
 
 
 @pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.id)

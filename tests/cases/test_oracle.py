@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.cases import Case, load_cases
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.errors import OstinatoError
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
 from ostinato.reference import match_rows
 
 NEEDS_A_SCHEMA = frozenset({"NOT_A_CONDITION", "TYPE_MISMATCH", "UNKNOWN_FUNCTION"})

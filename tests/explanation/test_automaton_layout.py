@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.automaton.nfa import ACCEPT, build_nfa
-from ostinato.language.row_pattern import parse_row_pattern
+from ostinato.clause.automaton.nfa import ACCEPT, build_nfa
+from ostinato.clause.language.pattern_parser import parse_row_pattern
 from ostinato.pictures.automaton_layout import MAX_STATES_DRAWN, START, Layout, Way, lay_out, state_names
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 

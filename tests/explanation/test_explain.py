@@ -10,17 +10,18 @@ import pyarrow as pa
 import pytest
 from tests.cases import Case, load_cases
 
+from ostinato.clause.language.clause_builder import pattern
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.matching import match_engine as engine
+from ostinato.clause.matching import search
+from ostinato.clause.matching.spans import whole_keys
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.explanation import Explanation, explain
 from ostinato.explanation.asked import mentioned_columns, read_question
 from ostinato.explanation.execution_text import memo_rule
 from ostinato.explanation.text import query_text
 from ostinato.explanation.understood import understand
-from ostinato.language.fluent import pattern
-from ostinato.language.match_recognize import parse_clause
-from ostinato.matching import engine, search
-from ostinato.matching.spans import whole_keys
-from ostinato.query.match_recognize import MatchRecognize
 
 CLAUSE = "ORDER BY ts MEASURES LAST(price) AS p PATTERN (A B*) DEFINE B AS price > A.price"
 SCHEMA = pa.schema([("ts", pa.int64()), ("price", pa.float64()), ("note", pa.string())])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
+from ostinato.clause.language.vocabulary import AGGREGATE_ALIASES, AGGREGATE_ARGUMENTS
 from ostinato.expressions.functions.function_table import FUNCTIONS
-from ostinato.language.vocabulary import AGGREGATE_ALIASES, AGGREGATE_ARGUMENTS
 
 COLUMNS = ("id", "k", "x", "i", "ts", "d", "a", "s", "s.f", "b")
 VARIABLES = ("A", "B", "C")

@@ -13,8 +13,8 @@ from tests.fuzz import texts
 
 import ostinato as ost
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.clause.language.statement_spans import read_statement
 from ostinato.correlations.language.correlation_parser import find_correlations
-from ostinato.language.statement import read_statement
 
 TABLE = pa.table(
     {

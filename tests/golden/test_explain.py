@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ostinato.clause.language.clause_builder import pattern
 from ostinato.explanation import explain
-from ostinato.language.fluent import pattern
 
 FOLDER = Path(__file__).parent
 

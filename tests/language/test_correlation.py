@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from ostinato.clause.language.statement_spans import read_statement
 from ostinato.correlations.language.correlation import Correlation, Region
 from ostinato.correlations.language.correlation_parser import correlation_of, find_correlations, read_correlation
 from ostinato.correlations.language.correlation_spans import CorrelationText
 from ostinato.errors import QueryError
 from ostinato.expressions.parsing import parse_expression
-from ostinato.language.statement import read_statement
 
 LIVE = "MATCH_RECOGNIZE (ORDER BY t MEASURES LAST(p) AS low INCREMENTAL MATCHES PATTERN (A B+))"
 ARCHIVE = "MATCH_RECOGNIZE (ORDER BY t MEASURES LAST(p) AS top MAXIMAL MATCHES PATTERN (A B+))"

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 import ostinato as ost
-from ostinato.language.match_recognize import parse_clause
+from ostinato.clause.language.clause_parser import parse_clause
 
 
 def test_every_method_has_its_words() -> None:

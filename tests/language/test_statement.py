@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ostinato.clause.language.statement_spans import Clause, Statement, read_statement
 from ostinato.errors import QueryError
-from ostinato.language.statement import Clause, Statement, read_statement
 
 M = "MATCH_RECOGNIZE (PATTERN (A))"
 

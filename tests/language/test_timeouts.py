@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import ostinato as ost
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.render import render_clause
-from ostinato.query.match_recognize import Output
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.clause_render import render_clause
+from ostinato.clause.query.clause import Output
 
 WITHIN = "WITHIN INTERVAL '10' MINUTE"
 

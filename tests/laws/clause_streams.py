@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from ostinato.clause.plan.clause_inputs import share_inputs
+from ostinato.clause.query.clause_query import as_local_query
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_clauses import LocalClauses
-from ostinato.planning.clause_inputs import share_inputs
-from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.typed_clauses import TypedClauses, type_clauses
 from ostinato.workloads.shedding.report import Report

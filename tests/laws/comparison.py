@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 from tests.cases import Case
 
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import MatchError
-from ostinato.language.match_recognize import parse_clause
-from ostinato.query.match_recognize import MatchRecognize
+from ostinato.local.local_clause import match_table
 from ostinato.reference.oracle import match_rows
-from ostinato.runtimes.local import match_table
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:

@@ -17,12 +17,12 @@ from tests.examples import examples
 from tests.laws.clause_workloads import long_tables, workloads
 from tests.laws.comparison import rows_of
 
+from ostinato.clause.query.clause_query import as_local_query
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
+from ostinato.local.local_clause import match_table
 from ostinato.local.local_clauses import LocalClauses
-from ostinato.runtimes.local import match_table
-from ostinato.runtimes.local_query import as_local_query
 from ostinato.workloads.bound_request import BoundRequest, Shedding
 
 Rows = list[tuple[object, ...]]

@@ -19,11 +19,11 @@ from tests.laws.comparison import rows_of
 from tests.laws.strategies import Draw, tables
 from tests.laws.test_stream_equals_batch import Plan, on_time, plans
 
+from ostinato.clause.query.clause_query import as_local_query
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
 from ostinato.local.local_clauses import LocalClauses
-from ostinato.runtimes.local_query import as_local_query
 from ostinato.workloads.bound_request import BoundRequest, Shedding
 
 _ORDERS = ("t, id", "t, id DESC", "t", "t, s DESC NULLS LAST", "t NULLS LAST, x")

@@ -21,6 +21,7 @@ from tests.laws.comparison import differing
 from tests.laws.correlation_strategies import Asked, correlations, with_another_archive
 
 from ostinato.api.correlations import correlate
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.correlations.strategies.sides import NO_TIME
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
@@ -28,9 +29,8 @@ from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.local.table_archive import TableReader
-from ostinato.planning.typed import Limits
 from ostinato.reference.correlation import correlate_rows
-from ostinato.runtimes.task.stream_batches import as_batch
+from ostinato.streams.record_batches import as_batch
 
 Options = dict[str, Any]
 

@@ -12,9 +12,9 @@ from tests.examples import examples
 from tests.laws.comparison import difference, rows_of
 from tests.laws.strategies import clauses, table_of, tables
 
+from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.errors import MatchError, QueryError
-from ostinato.language.match_recognize import parse_clause
-from ostinato.runtimes.local import match_table
+from ostinato.local.local_clause import match_table
 
 DECLINED = frozenset({"UNSUPPORTED_ACROSS_ROWS"})
 """Codes by which the engine says that it doesn't take an expression."""

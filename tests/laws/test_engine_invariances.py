@@ -14,10 +14,10 @@ from tests.examples import examples
 from tests.laws.comparison import difference, rows_of
 from tests.laws.strategies import clauses, table_of, tables
 
+from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.language.match_recognize import parse_clause
-from ostinato.runtimes.local import match_table
+from ostinato.local.local_clause import match_table
 
 
 def answer(text: str, table: pa.Table) -> Counter[str] | None:

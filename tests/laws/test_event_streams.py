@@ -33,7 +33,7 @@ from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_events import LocalEvents
-from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.streams.bucket_state import EMPTY, BucketState
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIMED = ("WITHIN 3 SECONDS TUMBLE", "WITHIN 2 SECONDS SLIDE 1 SECOND", "WITHIN 1 SECOND SLIDE 3 SECONDS")

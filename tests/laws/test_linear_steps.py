@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.matching import search
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import MatchError
-from ostinato.language.match_recognize import parse_clause
-from ostinato.matching import search
-from ostinato.planning.typed import Limits
-from ostinato.runtimes.local import match_table
+from ostinato.local.local_clause import match_table
 
 PATTERNS = {
     "(A|B)* C": "(A | B)* C",

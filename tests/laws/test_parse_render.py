@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.strategies import Names, clauses, conditions, patterns, values
 
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.clause_render import render_clause, render_pattern
+from ostinato.clause.language.pattern_parser import parse_row_pattern
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.render import render_expression
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.render import render_clause, render_pattern
-from ostinato.language.row_pattern import parse_row_pattern
 
 NAMES = Names(("A", "B"), (("U", ("A", "B")),), in_measures=True)
 

@@ -16,22 +16,22 @@ from tests.examples import examples
 from tests.laws.comparison import rows_of
 from tests.laws.strategies import clauses, tables
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.slicing import declined_by_tasks
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.query.clause import MatchRecognize
+from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError, OstinatoError, QueryError
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
-from ostinato.planning.plan import make_plan
-from ostinato.planning.slicing import declined_by_tasks
-from ostinato.planning.typed import Limits
-from ostinato.query.match_recognize import MatchRecognize
+from ostinato.local.local_clause import LocalPlan, match_table
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
-from ostinato.runtimes.local import LocalPlan, match_table
-from ostinato.runtimes.task import slice_worker
-from ostinato.runtimes.task.slice_records import edge_records, edges_of, numbered_slots, renumbered
-from ostinato.runtimes.task.slice_worker import SliceWorker
-from ostinato.runtimes.task.stitcher import Stitcher
-from ostinato.runtimes.task.worker import Worker
+from ostinato.slices import slice_worker
+from ostinato.slices.slice_records import edge_records, edges_of, numbered_slots, renumbered
+from ostinato.slices.slice_worker import SliceWorker
+from ostinato.slices.stitcher import Stitcher
 
 Answer = Counter[str] | str
 

@@ -13,12 +13,13 @@ from tests.examples import examples
 from tests.laws.comparison import rows_of
 from tests.laws.strategies import clauses, tables
 
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import MatchError, OstinatoError, QueryError
-from ostinato.language.match_recognize import parse_clause
-from ostinato.query.match_recognize import MatchRecognize
-from ostinato.runtimes.local import match_table
-from ostinato.runtimes.task.slices import Parallel
-from ostinato.techniques.parallel_runs import in_process, slices
+from ostinato.local.local_clause import match_table
+from ostinato.slices import cutting as slices
+from ostinato.slices import in_process
+from ostinato.slices.slice_threads import Parallel
 
 
 @pytest.fixture(autouse=True, scope="module")

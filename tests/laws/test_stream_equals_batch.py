@@ -15,9 +15,9 @@ from tests.examples import examples
 from tests.laws.comparison import differing, rows_of
 from tests.laws.strategies import COLUMNS, clauses, tables, variables_in
 
+from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.errors import MatchError, OstinatoError, QueryError
-from ostinato.language.match_recognize import parse_clause
-from ostinato.runtimes.local import match_table
+from ostinato.local.local_clause import match_table
 from ostinato.testing import StreamTester
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

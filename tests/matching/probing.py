@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.pattern_parser import parse_row_pattern
+from ostinato.clause.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.query.pattern import variables
+from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.row_pattern import parse_row_pattern
-from ostinato.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at
-from ostinato.planning.plan import make_plan
-from ostinato.planning.typed import Limits
-from ostinato.query.pattern import variables
+from ostinato.local import local_clause as local
 from ostinato.reference.preferment import Path, Search, in_preferment_order
 from ostinato.rows.batches import Batch
-from ostinato.runtimes import local
-from ostinato.runtimes.task.worker import Window, Worker
 
 DEFINE = {"A": "", "B": "B AS kind <> 'a'", "C": "C AS kind = 'c'", "R": "R AS kind >= FIRST(kind)"}
 """A takes every row, R reads the run: its row is no smaller than the first of the match."""

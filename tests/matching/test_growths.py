@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.laws.strategies import patterns
 from tests.matching.probing import Probe, expected, prepared_letters, probe_all, probes_of, ways
 
+from ostinato.clause.matching import growths
+from ostinato.clause.matching.growths import ProbeMode, find, quiet_before
+from ostinato.clause.matching.match_engine import OverRun
+from ostinato.clause.matching.search import no_check, no_update, search_in_python
 from ostinato.errors import MatchError
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.matching import growths
-from ostinato.matching.engine import OverRun
-from ostinato.matching.growths import ProbeMode, find, quiet_before
-from ostinato.matching.search import no_check, no_update, search_in_python
 
 
 @st.composite

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.matching import search
+from ostinato.clause.matching import search
 
 ROWS = 5_000
 

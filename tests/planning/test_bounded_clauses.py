@@ -5,15 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.typed_plan import Limits, TypedPlan
 from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
-from ostinato.planning.plan import make_plan
-from ostinato.planning.typed import Limits, TypedPlan
-from ostinato.runtimes.local import LocalPlan
+from ostinato.local.local_clause import LocalPlan
 from ostinato.workloads.merging.merged_plan import merge
 from ostinato.workloads.merging.pattern_program import PatternProgram
 from ostinato.workloads.plan.clause_groups import ClausesPlan, ClauseStream, plan_clauses

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.language.match_recognize import parse_clause
+from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.reference.oracle import match_rows
 
 TABLE = pa.table({"id": [1, 2, 3, 4, 5], "x": [1, 0, 2, 4, 0]})

@@ -6,16 +6,16 @@ import pyarrow as pa
 import pytest
 from tests.cases import Case, load_cases
 
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.matching import compiled_search as compiled
+from ostinato.clause.matching.search import search_in_python
+from ostinato.clause.task import clause_worker as worker
 from ostinato.expressions.run_conditions.generator import generate_functions
 from ostinato.expressions.run_conditions.interpreter import Conditions
 from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.language.match_recognize import parse_clause
-from ostinato.matching import compiled
-from ostinato.matching.search import search_in_python
+from ostinato.local.local_clause import match_table
 from ostinato.reference.oracle import match_rows
-from ostinato.runtimes.local import match_table
-from ostinato.runtimes.task import worker
 
 CASES = [case for case in load_cases() if case.error is None and case.file != "catastrophic"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.row_pattern import parse_row_pattern
-from ostinato.query.pattern import variables
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.pattern_parser import parse_row_pattern
+from ostinato.clause.query.pattern import variables
 from ostinato.reference import match_rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.reference.letters import EMPTY, labels, match
 
-from ostinato.language.row_pattern import parse_row_pattern
+from ostinato.clause.language.pattern_parser import parse_row_pattern
 from ostinato.reference.preferment import Path, Search, in_preferment_order
 
 

@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pytest
 
-from ostinato.language.match_recognize import parse_clause
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.local.local_clause import match_table
 from ostinato.pictures.price_chart import COMPACT, Excerpt, price_chart
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
 from ostinato.report.page import Answer, Setting, report_page
@@ -15,7 +16,6 @@ from ostinato.report.readme_picture import readme_picture
 from ostinato.report.sample_events import make_payments, make_trades
 from ostinato.report.sql_words import marked_sql
 from ostinato.report.stories import HEAD_AND_SHOULDERS, STORIES, V_SHAPES
-from ostinato.runtimes.local import match_table
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 

@@ -3,10 +3,10 @@
 import pyarrow.compute as pc
 import pytest
 
-from ostinato.language.match_recognize import parse_clause
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.local.local_clause import match_table
 from ostinato.report.sample_events import SYMBOLS, make_payments, make_trades
 from ostinato.report.stories import CARD_FRAUD, HEAD_AND_SHOULDERS, STORIES, V_SHAPES
-from ostinato.runtimes.local import match_table
 
 
 def matches_of(story, table):

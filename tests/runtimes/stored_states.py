@@ -16,13 +16,13 @@ from tests.runtimes.task.test_bounded_stream import Stream as WorkloadStream
 from tests.runtimes.test_summary_stream import INPUT, Bucket, Row, table, told
 
 import ostinato as ost
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_correlations import LocalCorrelation
-from ostinato.planning.typed import Limits
-from ostinato.runtimes.task.stream_state import BucketState
-from ostinato.stored_state import Section, seal
+from ostinato.streams.bucket_state import BucketState
+from ostinato.streams.stored_state import Section, seal
 from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.summaries.stream.summary_stream import SummaryStreamWorker
 from ostinato.testing import StreamTester
@@ -187,7 +187,7 @@ def engine(request: BoundRequest) -> Stored:
     state = header.column("engine")[0].as_py()
 
     def go_on(data: Sequence[bytes]) -> Any:
-        from ostinato.runtimes.task.stream_state import stamped
+        from ostinato.streams.bucket_state import stamped
 
         again = copy.copy(stream)
         inner = pa.RecordBatch.from_arrays([pa.array([data[0]], pa.binary())], names=["engine"])

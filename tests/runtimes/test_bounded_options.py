@@ -11,9 +11,9 @@ import pytest
 
 import ostinato as ost
 from ostinato.api.events import EventsQuery
+from ostinato.clause.query.clause_query import LocalQuery
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import RealClock
-from ostinato.runtimes.local_query import LocalQuery
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 
 PAIR = "TYPE kind TIME ts PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN MATCHES"

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, CorrelationStep, Correlator
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.local.table_archive import TableReader
-from ostinato.planning.typed import Limits
 
 FALL = "PATTERN (A B+) DEFINE B AS price < PREV(price)"
 RISE = "PATTERN (A B+) DEFINE B AS price > PREV(price)"

@@ -18,9 +18,9 @@ import pytest
 
 import ostinato as ost
 from ostinato.calls.interruptible import THREAD_NAME
+from ostinato.clause.matching.search import STEPS_PER_LOOK
+from ostinato.clause.task.general_conditions import GeneralConditionCheck
 from ostinato.kernels.stopping import Stopped, stop_flag
-from ostinato.matching.search import STEPS_PER_LOOK
-from ostinato.runtimes.task.general import GeneralConditionCheck
 from ostinato.summaries.engine.pool import SummaryPool
 
 _PATIENCE_SECONDS = 60.0

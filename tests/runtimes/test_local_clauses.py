@@ -9,13 +9,13 @@ import pytest
 
 import ostinato as ost
 import ostinato.workloads.plan.clause_groups as planning
+from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError, QueryError
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.local.local_clauses import ClauseTables, LocalClauses
 from ostinato.rows.workload_layout import Role
-from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.worker import Worker
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.task.clauses_worker import StreamMatcher
 

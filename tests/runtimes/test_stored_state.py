@@ -25,9 +25,9 @@ from tests.runtimes.stored_states import NUMBERS, SYSTEMS, Blob, Stored, damages
 import ostinato as ost
 from ostinato.correlations.task.correlation_state import Marks, read_state, state_bytes
 from ostinato.errors import MatchError
-from ostinato.runtimes.task.stream_batches import to_bytes
-from ostinato.runtimes.task.stream_state import Keys
-from ostinato.stored_state import FORMAT_VERSION, Section, read_batch, seal, unseal
+from ostinato.streams.bucket_state import Keys
+from ostinato.streams.record_batches import to_bytes
+from ostinato.streams.stored_state import FORMAT_VERSION, Section, read_batch, seal, unseal
 from ostinato.workloads.matcher.matcher_state import MatcherState
 
 DAMAGED_BODIES = 100

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ostinato.errors import MatchError
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.kernels.constants import NO_TIME
-from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.stream import summary_pages

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.spark.streams import Source
 
-from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
 
 @pytest.fixture(scope="session")

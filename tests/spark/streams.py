@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import ostinato as ost
-from ostinato.runtimes.spark.stream_metrics import observed_counts
+from ostinato.spark.streams.stream_metrics import observed_counts
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -113,8 +113,8 @@ def bounded_victim(module: str) -> str:
 import sys
 from pathlib import Path
 
-from ostinato.runtimes.spark.session import local_session
-from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from ostinato.spark.session.session import local_session
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 from tests.spark.streams import Source
 from tests.spark.{module} import bounded
 

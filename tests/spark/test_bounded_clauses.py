@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.runtimes.test_local_clauses import AB, ABD, CALLS, FIRST
 
 import ostinato as ost
+from ostinato.clause.query.clause_query import as_local_query
 from ostinato.event_queries.event_options import EventOptions
-from ostinato.runtimes.local_query import as_local_query
 from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clause_groups import Sharing

@@ -25,7 +25,7 @@ VICTIM = """
 import sys
 from pathlib import Path
 
-from ostinato.runtimes.spark.session import local_session
+from ostinato.spark.session.session import local_session
 from tests.spark.streams import Source
 from tests.spark.test_correlation_restart import run
 

@@ -108,8 +108,8 @@ VICTIM = """
 import sys
 from pathlib import Path
 
-from ostinato.runtimes.spark.session import local_session
-from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from ostinato.spark.session.session import local_session
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 from tests.spark.streams import Source
 from tests.spark.test_event_streaming import answer
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from ostinato.runtimes.spark.session import local_session
+from ostinato.spark.session.session import local_session
 
 
 def test_map_in_arrow_runs(spark) -> None:

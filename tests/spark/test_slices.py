@@ -116,7 +116,7 @@ from tests.spark.test_slices import QUERIES, prices
 
 import ostinato as ost
 from ostinato.runtimes.spark import sliced
-from ostinato.runtimes.spark.session import local_session
+from ostinato.spark.session.session import local_session
 
 folder = sys.argv[1]
 

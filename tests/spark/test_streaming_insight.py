@@ -15,7 +15,7 @@ from tests.spark.streams import START, Source, asked, seconds
 
 import ostinato as ost
 from ostinato.errors import OstinatoError
-from ostinato.runtimes.spark.stream_metrics import QueryMetrics
+from ostinato.spark.streams.stream_metrics import QueryMetrics
 
 ABC = """
     PARTITION BY k ORDER BY ts MEASURES LAST(ts) AS at PATTERN (A B* (C | D)) WITHIN INTERVAL '1' HOUR

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import ostinato as ost
 from ostinato.errors import OstinatoError, OstinatoWarning
-from ostinato.runtimes.spark.stream_checks import STATE_STORE
+from ostinato.spark.streams.stream_checks import STATE_STORE
 
 CLAUSE = "PARTITION BY value ORDER BY timestamp MEASURES count(*) AS n PATTERN (A B) DEFINE A AS value > 1"
 

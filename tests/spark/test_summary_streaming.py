@@ -16,7 +16,7 @@ from tests.spark.test_streaming_restart import Start, batches, in_a_process, wai
 
 import ostinato as ost
 from ostinato.errors import QueryError
-from ostinato.runtimes.spark.stream_checkpoint import Checkpoint
+from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.summaries import summary_ask
 
 __all__ = ["in_a_process"]  # a fixture
@@ -285,8 +285,8 @@ VICTIM = """
 import sys
 from pathlib import Path
 
-from ostinato.runtimes.spark.session import local_session
-from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from ostinato.spark.session.session import local_session
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 from tests.spark.streams import Source
 from tests.spark.test_summary_streaming import ASKS, summary
 

@@ -16,7 +16,7 @@ def connect() -> Iterator[SparkSession]:
     """One Connect session for the whole process."""
     from pyspark.sql import SparkSession
 
-    from ostinato.runtimes.spark.session import prepare_machine
+    from ostinato.spark.session.session import prepare_machine
 
     prepare_machine()
     builder = SparkSession.builder.remote("local[2]")

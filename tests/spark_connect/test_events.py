@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 LETTERS = "AACBBBBAACCCB"

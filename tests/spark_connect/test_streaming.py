@@ -8,7 +8,7 @@ from typing import Any
 from tests.spark.streams import Source, asked, pieces, rows, trades
 
 import ostinato as ost
-from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
 CLAUSE = """
     PARTITION BY symbol ORDER BY ts, id MEASURES FIRST(id) AS f, LAST(id) AS l, CLASSIFIER() AS label

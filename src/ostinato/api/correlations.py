@@ -12,6 +12,7 @@ from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import known_names
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.strategies.cost_model import Choice, Factors
 from ostinato.correlations.strategies.planner_report import run_text
 from ostinato.correlations.strategies.strategies import StrategyName
@@ -22,11 +23,10 @@ from ostinato.correlations.task.correlation_worker import Advanced, Correlator, 
 from ostinato.correlations.task.step_planner import Thought, declined_strategies
 from ostinato.errors import QueryError, speaking_of
 from ostinato.expressions.types import Settings
+from ostinato.local.local_clause import local_settings
 from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.local.table_archive import ArchiveReader, TableReader
-from ostinato.planning.typed import Limits
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
-from ostinato.runtimes.local import local_settings
 
 
 @dataclass(frozen=True, slots=True)

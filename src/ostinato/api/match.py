@@ -11,13 +11,13 @@ from ostinato.api.workloads import Workload
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.query.clause_query import as_local_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_builder import EventBuilder
 from ostinato.expressions import types as t
-from ostinato.planning.typed import Limits
-from ostinato.runtimes.local import local_settings, match_table
-from ostinato.runtimes.local_query import as_local_query
-from ostinato.runtimes.task.slices import Parallel
+from ostinato.local.local_clause import local_settings, match_table
+from ostinato.slices.slice_threads import Parallel
 
 
 @only_our_errors()

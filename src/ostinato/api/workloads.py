@@ -20,14 +20,14 @@ from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
+from ostinato.clause.language.clause_builder import PatternQuery
+from ostinato.clause.query.clause import MatchRecognize
+from ostinato.clause.query.clause_query import LocalQuery, as_local_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.expressions.lexer import tokenize
-from ostinato.language.fluent import PatternQuery
-from ostinato.query.match_recognize import MatchRecognize
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
-from ostinato.runtimes.local_query import LocalQuery, as_local_query
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.workload_rows import WorkloadRows
 
@@ -77,7 +77,7 @@ class WorkloadResult(WorkloadRows[T]):
     def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
         """What the end of input gives of a stopped stream: `ost.finish` with the session of `rows`."""
         spark_dataframe(self.rows, hint="finish() is for stopped streams; a table was answered to its end")
-        from ostinato.runtimes.spark.stream_finish import finish
+        from ostinato.spark.streams.stream_finish import finish
 
         session = self.rows.sparkSession  # type: ignore[attr-defined]
         return finish(session, a_path("checkpoint", checkpoint), operator=operator)

@@ -105,7 +105,7 @@ def _start_spark(
         # The first run on a machine compiles the matcher: here, while the JVM starts, and not in every worker.
         compiling = beside.submit(_compile_matcher, stories, tables)
         with progress("starting Spark"):
-            from ostinato.runtimes.spark.session import local_session
+            from ostinato.spark.session.session import local_session
 
             settings: dict[str, Any] = {"spark.sql.session.timeZone": "UTC"}
             spark = local_session("ostinato demo", **settings)
@@ -126,8 +126,8 @@ def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _compile_matcher(stories: tuple[Story, ...], tables: dict[str, pa.Table]) -> float:
     """Ask the questions of a few rows in this process, so that the compiled matcher lies in the cache on disk."""
-    from ostinato.language.match_recognize import parse_clause
-    from ostinato.runtimes.local import match_table
+    from ostinato.clause.language.clause_parser import parse_clause
+    from ostinato.local.local_clause import match_table
 
     began = time.monotonic()
     for story in stories:
@@ -139,7 +139,7 @@ def _compile_matcher(stories: tuple[Story, ...], tables: dict[str, pa.Table]) ->
 def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> Answer:
     """Ask one question through Spark and print it with the first rows of its answer."""
     from ostinato.report.page import Answer
-    from ostinato.runtimes.spark.statement import sql
+    from ostinato.spark.clause.statement import sql
 
     print(bold(story.title))
     print("\n".join(textwrap.wrap(story.lead, min(_terminal_width(), 100))) + "\n")

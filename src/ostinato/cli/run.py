@@ -34,8 +34,8 @@ def run_query(options: argparse.Namespace) -> int:
     output = None if options.output is None else check_output(options.output)
     progress = progress_on_stderr()
     with progress("starting Spark"):
-        from ostinato.runtimes.spark.quiet import without_error_log
-        from ostinato.runtimes.spark.session import local_session
+        from ostinato.spark.session.quiet import without_error_log
+        from ostinato.spark.session.session import local_session
 
         # pyarrow, which joins the parts of the output, reads Spark's older form of timestamps as nanoseconds.
         settings: dict[str, Any] = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
@@ -47,7 +47,7 @@ def run_query(options: argparse.Namespace) -> int:
 def _run(
     spark: SparkSession, query: str, inputs: Sequence[Input], output: Format | None, options: argparse.Namespace
 ) -> int:
-    from ostinato.runtimes.spark.statement import sql
+    from ostinato.spark.clause.statement import sql
 
     progress = progress_on_stderr()
     with progress("reading"):

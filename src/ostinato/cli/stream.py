@@ -13,18 +13,18 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.statement_spans import read_statement
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import Input, format_of, read_input
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_text
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.statement import read_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from ostinato.runtimes.spark.stream_metrics import QueryMetrics
+    from ostinato.spark.streams.stream_metrics import QueryMetrics
 
 DEFAULT_DELAY = "10 seconds"
 _LOOK_EVERY_SECONDS = 1
@@ -58,10 +58,10 @@ def run_stream(options: argparse.Namespace) -> int:
         )
     inputs = [stream_input(word) for word in options.input]
     with progress_on_stderr()("starting Spark"):
-        from ostinato.runtimes.spark.quiet import without_error_log
-        from ostinato.runtimes.spark.session import local_session
-        from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
-        from ostinato.runtimes.spark.stream_metrics import stream_metrics
+        from ostinato.spark.session.quiet import without_error_log
+        from ostinato.spark.session.session import local_session
+        from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
+        from ostinato.spark.streams.stream_metrics import stream_metrics
 
         settings: dict[str, Any] = {STATE_STORE: ROCKSDB}
         spark = local_session("ostinato run --stream", **settings)
@@ -102,7 +102,7 @@ def stream_input(word: str) -> Input:
 
 
 def _answer(spark: SparkSession, text: str, inputs: list[Input], delay: str) -> DataFrame:
-    from ostinato.runtimes.spark.statement import sql
+    from ostinato.spark.clause.statement import sql
 
     columns = event_time_columns(text)
     for given in inputs:
@@ -136,7 +136,7 @@ def event_time_columns(text: str) -> set[str]:
 
 def _follow(query: StreamingQuery) -> None:
     """Shows progress until the query ends, by itself or after Ctrl-C."""
-    from ostinato.runtimes.spark.stream_metrics import QueryMetrics
+    from ostinato.spark.streams.stream_metrics import QueryMetrics
 
     counted = QueryMetrics(str(query.id))
     with _live_line() as show, _interrupts() as interrupted:

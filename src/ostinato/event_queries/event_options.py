@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ostinato.calls.options import known_names, one_of, true_or_false, whole_number
-from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
+from ostinato.clause.plan.typed_plan import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 
 if TYPE_CHECKING:

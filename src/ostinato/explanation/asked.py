@@ -9,16 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.clause.language.clause_builder import PatternQuery
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.statement_spans import read_statement
+from ostinato.clause.query.clause import MatchRecognize
+from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError
 from ostinato.expressions.lexer import first_token
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, children
 from ostinato.expressions.types import Settings, parse_type
-from ostinato.language.fluent import PatternQuery
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.statement import read_statement
-from ostinato.query.match_recognize import MatchRecognize
-from ostinato.query.pattern import variables
 
 _STATEMENT_WORDS = ("SELECT", "WITH", "FROM", "CREATE", "INSERT", "TABLE", "VALUES", "(")
 

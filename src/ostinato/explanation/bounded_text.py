@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ostinato.automaton.nfa import ACCEPT, Nfa, State
+from ostinato.clause.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.pictures.automaton_svg import Picture
 from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.explanation.asked import is_streaming
 from ostinato.explanation.bounded_text import plan_part
 from ostinato.explanation.events_text import AsksWorkload
 from ostinato.explanation.losses_text import bounds_part
 from ostinato.explanation.understood import Understood
-from ostinato.planning.typed import TypedPlan
 from ostinato.workloads.merging.merged_plan import merge
 from ostinato.workloads.plan.clause_groups import ClausesPlan, ClauseStream, plan_clauses
 

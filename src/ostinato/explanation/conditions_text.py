@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from ostinato.clause.language.clause_render import render_variable
+from ostinato.clause.plan.match_plan import NONE, MatchPlan, StateCondition
 from ostinato.explanation.readable import Unions, readable
 from ostinato.explanation.understood import Understood
 from ostinato.expressions.run_conditions.opcodes import Keep, Total
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.expressions.syntax import RowSet
-from ostinato.language.render import render_variable
-from ostinato.planning.plan import NONE, MatchPlan, StateCondition
 
 MAX_PLACES_SHOWN = 40
 

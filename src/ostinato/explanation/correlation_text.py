@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from ostinato.clause.language.statement_spans import read_statement
+from ostinato.clause.query.clause import MatchMode
 from ostinato.correlations.language.correlation import Correlation, Region
 from ostinato.correlations.language.correlation_parser import correlation_of, find_correlations
-from ostinato.language.statement import read_statement
-from ostinato.query.match_recognize import MatchMode
 
 _STRATEGIES = {
     "live_first": "every live match; of the archive only the regions behind live matches, each start once (Equation 3)",

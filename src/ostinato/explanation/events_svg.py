@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostinato.automaton.nfa import ACCEPT, Nfa, State
+from ostinato.clause.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.explanation.bounded_text import plan_picture
 from ostinato.explanation.events_text import AsksWorkload, plan_asked, shared_of

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import pyarrow as pa
 
 from ostinato.calls.bounds import Bounds
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError, speaking_of
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
 from ostinato.event_queries.language.event_query import (
@@ -37,7 +38,6 @@ from ostinato.explanation.losses_text import GaveUp, bounds_part
 from ostinato.explanation.shared_queries import shared_queries
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Field, walk
 from ostinato.expressions.types import Settings, normalise, parse_type
-from ostinato.query.match_recognize import MatchRecognize
 from ostinato.workloads.plan.clause_groups import Sharing
 from ostinato.workloads.plan.event_groups import SharedMatches
 

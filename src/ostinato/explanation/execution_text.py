@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.typed_plan import DEFAULT_MAX_PARTIAL_MATCHES
+from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
 from ostinato.explanation.readable import plain_name
 from ostinato.explanation.slicing_text import length_of_time, sliced_steps, slicing_lines
 from ostinato.explanation.understood import Understood
-from ostinato.planning.plan import MatchPlan
-from ostinato.planning.typed import DEFAULT_MAX_PARTIAL_MATCHES
-from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
 
 _SKIPS = {
     SkipKind.PAST_LAST_ROW: "the search goes on behind its last row",
@@ -81,7 +81,7 @@ def _search(plan: MatchPlan) -> str:
 
 
 def memo_rule(plan: MatchPlan) -> str:
-    """What is done so that the same (state, row) isn't tried again and again; as `matching/engine.py` decides it."""
+    """What is done so that the same (state, row) isn't tried again and again; as `clause/matching/match_engine.py` decides it."""
     clause = plan.bound.clause
     bounded = clause.within is not None or clause.max_length is not None
     if plan.run_conditions:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.slicing import declined_by_tasks, declined_by_threads, slicing_of, useless_for_threads
 from ostinato.explanation.readable import plain_name
 from ostinato.explanation.understood import Understood
 from ostinato.expressions.syntax import MatchNumber
-from ostinato.planning.plan import MatchPlan
-from ostinato.planning.slicing import declined_by_tasks, declined_by_threads, slicing_of, useless_for_threads
-from ostinato.techniques.parallel_runs.handover import Kind, kind_of
-from ostinato.techniques.parallel_runs.in_process import is_chained
-from ostinato.techniques.parallel_runs.slices import SLICES_THAT_MAY_BE_IN_VAIN, SMALLEST_SLICE
+from ostinato.slices.cutting import SLICES_THAT_MAY_BE_IN_VAIN, SMALLEST_SLICE
+from ostinato.slices.handover import Kind, kind_of
+from ostinato.slices.in_process import is_chained
 
 _FEWEST = SMALLEST_SLICE * SLICES_THAT_MAY_BE_IN_VAIN
 _HANDOVERS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
-from ostinato.automaton.nfa import ACCEPT, Nfa, State
+from ostinato.clause.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes

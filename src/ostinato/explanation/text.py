@@ -6,16 +6,16 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
+from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
+from ostinato.clause.language.clause_render import render_clause, render_pattern, render_variable
+from ostinato.clause.plan.match_plan import MatchPlan, slot_name
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.explanation.conditions_text import conditions_part
 from ostinato.explanation.execution_text import execution_part
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.explanation.understood import Understood
 from ostinato.expressions.syntax import Column, Expr, walk
-from ostinato.language.render import render_clause, render_pattern, render_variable
 from ostinato.pictures.automaton_layout import state_names
-from ostinato.planning.plan import MatchPlan, slot_name
-from ostinato.query.match_recognize import MatchRecognize
 
 INDENT = "   "
 WIDTH = 110

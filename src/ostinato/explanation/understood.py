@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.plan.match_plan import MatchPlan, make_plan
+from ostinato.clause.plan.typed_plan import TypedPlan, type_plan
 from ostinato.errors import QueryError, speaking_of
 from ostinato.explanation.asked import Asked, Columns
 from ostinato.explanation.readable import readable
 from ostinato.expressions.syntax import Column, Expr, walk
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.typing import type_of
-from ostinato.language.binding import bind
-from ostinato.planning.plan import MatchPlan, make_plan
-from ostinato.planning.typed import TypedPlan, type_plan
 
 _ONLY_SPARK_KNOWS = ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION", "UNKNOWN_FUNCTION")
 

@@ -25,8 +25,12 @@ class KernelSources:
     """The modules of a package by their paths within it, each read once.
 
     >>> from importlib.resources import files
-    >>> behind = KernelSources(files("ostinato")).behind(["matching/interpreted.py"])
-    >>> "matching/search.py" in behind, "expressions/run_conditions/interpreter.py" in behind, "cli/run.py" in behind
+    >>> behind = KernelSources(files("ostinato")).behind(["clause/matching/interpreted_search.py"])
+    >>> (
+    ...     "clause/matching/search.py" in behind,
+    ...     "expressions/run_conditions/interpreter.py" in behind,
+    ...     "cli/run.py" in behind,
+    ... )
     (True, True, False)
     """
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.plan.clause_inputs import share_inputs
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.query.clause_query import LocalQuery
 from ostinato.errors import speaking_of
 from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.planning.clause_inputs import share_inputs
-from ostinato.planning.plan import make_plan
-from ostinato.planning.typed import Limits
+from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
 from ostinato.rows.workload_layout import OutputColumn, Role
-from ostinato.runtimes.local import LocalPlan
-from ostinato.runtimes.local_query import LocalQuery
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clause_groups import Sharing
 from ostinato.workloads.plan.typed_clauses import type_clauses

@@ -10,6 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.clause.plan.clause_inputs import share_inputs
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.typed_plan import Limits, check_condition
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.correlations.language.correlation_parser import CorrelationQuery, read_correlation
 from ostinato.correlations.plan.correlation_names import ARCHIVE, LIVE
@@ -20,13 +23,10 @@ from ostinato.errors import QueryError, in_statement, speaking_of
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import ColumnRef, Expr
 from ostinato.expressions.types import Settings, normalise
-from ostinato.planning.clause_inputs import share_inputs
-from ostinato.planning.plan import MatchPlan
-from ostinato.planning.typed import Limits, check_condition
+from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Mask, OutputRows, one_array
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.local import LocalPlan
 
 _BITS = f"{PREFIX}bits"
 _BITS_PER_COLUMN = 62

@@ -21,7 +21,7 @@ from ostinato.expressions.values.value_order import group_numbers
 from ostinato.kernels.stopping import check_stopped
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import one_array
-from ostinato.stored_state import (
+from ostinato.streams.stored_state import (
     Section,
     check,
     check_columns_are,

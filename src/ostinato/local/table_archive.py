@@ -12,7 +12,7 @@ from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.correlations.task.side_rows import SideWorker
 from ostinato.correlations.task.wanted_ranges import FROM, ROWS_BEFORE, TO
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.runtimes.task.stream_batches import as_batch
+from ostinato.streams.record_batches import as_batch
 
 
 class ArchiveReader(Protocol):

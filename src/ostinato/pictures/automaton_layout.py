@@ -10,9 +10,9 @@ import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
-from ostinato.language.render import render_pattern
-from ostinato.query.pattern import Variable
+from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
+from ostinato.clause.language.clause_render import render_pattern
+from ostinato.clause.query.pattern import Variable
 
 MAX_STATES_DRAWN = 40
 START, START_AT_FIRST_ROW = -3, -4
@@ -65,8 +65,8 @@ class Layout:
 def state_names(nfa: Nfa) -> list[str]:
     """Names for states: the variable's, with a number where several states stand for it.
 
-    >>> from ostinato.automaton.nfa import build_nfa
-    >>> from ostinato.language.row_pattern import parse_row_pattern
+    >>> from ostinato.clause.automaton.nfa import build_nfa
+    >>> from ostinato.clause.language.pattern_parser import parse_row_pattern
     >>> state_names(build_nfa(parse_row_pattern("A B{2} {- C -}")))
     ['A', 'B#1', 'B#2', '{- C -}']
     """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
+from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 from ostinato.pictures.automaton_layout import START_AT_FIRST_ROW, Edge, Layout, Way, lay_out, state_names
 
 _HEIGHT = 38.0
@@ -59,8 +59,8 @@ class Picture:
 def draw_automata(pictures: Sequence[Picture]) -> str:
     """All of them, one below the other.
 
-    >>> from ostinato.automaton.nfa import build_nfa
-    >>> from ostinato.language.row_pattern import parse_row_pattern
+    >>> from ostinato.clause.automaton.nfa import build_nfa
+    >>> from ostinato.clause.language.pattern_parser import parse_row_pattern
     >>> draw_automata([Picture(build_nfa(parse_row_pattern("A B* C")), {"B": "price < 3"})])[:44]
     '<svg xmlns="http://www.w3.org/2000/svg" clas'
     """

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START, Correlation
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import ColumnRef, Expr, Name, rebuild
-from ostinato.query.match_recognize import MatchRecognize
 from ostinato.reference.navigation import Place, Scope, evaluate
 from ostinato.reference.oracle import Layout, Match, find_matches, layouts
 from ostinato.reference.ordering import Row, as_moment, compare

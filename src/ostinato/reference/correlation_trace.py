@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.correlations.language.correlation import Correlation
-from ostinato.query.match_recognize import MatchRecognize
 from ostinato.reference.oracle import Layout, admission, find_matches, layouts
 from ostinato.reference.ordering import Row
 from ostinato.reference.preferment import Path, Search, in_preferment_order

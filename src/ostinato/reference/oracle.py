@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
+from ostinato.clause.query.pattern import variables
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import Call, Expr, walk
-from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
-from ostinato.query.pattern import variables
 from ostinato.reference.navigation import Place, Scope, evaluate
 from ostinato.reference.ordering import Row, as_moment, partitions, sort_rows
 from ostinato.reference.preferment import Path, Search, in_preferment_order

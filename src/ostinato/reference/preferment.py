@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import assert_never
 
-from ostinato.query.pattern import (
+from ostinato.clause.query.pattern import (
     Alternation,
     Concat,
     Empty,

@@ -7,13 +7,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from ostinato.language.match_recognize import parse_clause
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.local.local_clause import match_table
 from ostinato.pictures.price_chart import Size, price_chart
 from ostinato.pictures.svg import element, text
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
 from ostinato.report.sample_events import make_trades
 from ostinato.report.stories import HEAD_AND_SHOULDERS, Story
-from ostinato.runtimes.local import match_table
 
 _SIZE = Size(880, 300, 4, 6)
 _MARGIN, _HEADLINE = 16.0, 34.0

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ostinato.errors import EnvironmentFault
-from ostinato.runtimes.spark import java
-from ostinato.runtimes.spark.java import JavaHome, major_version, prepare_java, write_shim
+from ostinato.spark.session import java
+from ostinato.spark.session.java import JavaHome, major_version, prepare_java, write_shim
 
 
 @pytest.fixture

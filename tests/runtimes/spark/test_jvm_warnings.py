@@ -6,7 +6,7 @@ import textwrap
 
 PROGRAM = """
     import os, subprocess, sys, threading
-    from ostinato.runtimes.spark.jvm_warnings import without_start_warnings
+    from ostinato.spark.session.jvm_warnings import without_start_warnings
 
     CHILD = '''
     echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2

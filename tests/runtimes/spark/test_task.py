@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.plan.match_plan import make_plan, slot_name
+from ostinato.clause.plan.typed_plan import Limits, type_plan
+from ostinato.clause.task import arrow_batches
 from ostinato.errors import unwrap
 from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
-from ostinato.planning.plan import make_plan, slot_name
-from ostinato.planning.typed import Limits, type_plan
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.spark.task import BITS_PER_COLUMN, SparkTask, bits_name
-from ostinato.runtimes.task import arrow_batches
+from ostinato.spark.clause.clause_task import BITS_PER_COLUMN, SparkTask, bits_name
 
 ROWS = pa.table({"k": ["a", "a", "a", "b", None, None], "id": [1, 2, 3, 4, 5, 6], "v": [5, 4, 6, 7, 2, 1]})
 FALLS = "PARTITION BY k ORDER BY id MEASURES FIRST(id) AS f, LAST(id) AS l PATTERN (A B+) DEFINE B AS v < PREV(v)"

@@ -11,9 +11,9 @@ import pytest
 from pyspark.cloudpickle import dumps, loads
 
 import ostinato as ost
-from ostinato.runtimes.spark.stream_packing import PackByBucket
-from ostinato.runtimes.spark.stream_processor import BucketProcessor
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_packing import PackByBucket
+from ostinato.spark.streams.stream_processor import BucketProcessor
 
 SCHEMA = pa.schema([("x", pa.int64())])
 LACKS = """
@@ -112,8 +112,8 @@ ON_SPARK = """
     import tempfile
 
     import ostinato as ost
-    from ostinato.runtimes.spark.session import local_session
-    from ostinato.runtimes.spark.stream_checks import ROCKSDB, STATE_STORE
+    from ostinato.spark.session.session import local_session
+    from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
     PATTERN = "PATTERN (A B) WITHIN INTERVAL '5' SECOND DEFINE B AS id > PREV(id)"
     query = ost.match_recognize(f"ORDER BY ts MEASURES count(*) AS n {PATTERN}")

@@ -14,7 +14,7 @@ from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_events import LocalEvents
-from ostinato.runtimes.task.stream_state import EMPTY, BucketState
+from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
 from ostinato.workloads.task.shared_event_matches import shared_plans

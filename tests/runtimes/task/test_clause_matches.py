@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from tests.laws.strategies import patterns, variables_in
 from tests.runtimes.task.naive_patterns import naive_matches
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.matching.spans import whole_keys
+from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.task.clause_worker import Worker
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.language.match_recognize import parse_clause
-from ostinato.matching.spans import whole_keys
-from ostinato.planning.plan import make_plan
-from ostinato.planning.typed import Limits
+from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.matches import Matches
-from ostinato.runtimes.local import LocalPlan
-from ostinato.runtimes.task.worker import Worker
 from ostinato.workloads.plan.clause_groups import plan_clauses
 from ostinato.workloads.plan.row_graph import NOTHING, Place
 from ostinato.workloads.task.clause_matches import ClauseMatches, FoundRows

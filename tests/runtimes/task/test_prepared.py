@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from tests.matching.probing import worker_and_window
 
+from ostinato.clause.matching.growths import ProbeMode, Probes, find, matches_at
+from ostinato.clause.matching.spans import whole_keys
 from ostinato.errors import MatchError
-from ostinato.matching.growths import ProbeMode, Probes, find, matches_at
-from ostinato.matching.spans import whole_keys
 
 TABLE = pa.table(
     {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ostinato.clause.stream.open_runs import open_runs
 from ostinato.errors import QueryError
-from ostinato.runtimes.task.stream_open_runs import open_runs
 from ostinato.testing import StreamTester
 
 COLUMNS = {"k": "string", "at": "timestamp_ntz", "kind": "string"}

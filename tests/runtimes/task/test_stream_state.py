@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from ostinato.clause.stream.clause_stream import EMPTY, BucketState, StreamOptions, StreamWorker
 from ostinato.errors import MatchError
-from ostinato.runtimes.task.stream import EMPTY, BucketState, StreamOptions, StreamWorker
 from ostinato.testing import StreamTester
 
 BLOB = Path(__file__).parent / "stream_state_v2.bin"

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.strategies.cost_model import Regions, factors_of
 from ostinato.correlations.strategies.sides import Ints, Times, Work
 from ostinato.correlations.strategies.step_matches import Growths, Modes
 from ostinato.correlations.strategies.steps import Step
 from ostinato.correlations.strategies.trial import Ranges, try_out
-from ostinato.matching.growths import ProbeMatches, ProbeMode, Probes
 
 ROWS, TRIED, REGION = 10_000, 2_000, 100
 CALL = 0.5

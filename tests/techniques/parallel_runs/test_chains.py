@@ -8,7 +8,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.rows.matches import Matches
-from ostinato.techniques.parallel_runs.chains import NOTHING, Chain, joined, numbered, one_for_each_last_row
+from ostinato.slices.chains import NOTHING, Chain, joined, numbered, one_for_each_last_row
 
 LABELS = "ABC"
 

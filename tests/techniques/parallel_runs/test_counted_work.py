@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ostinato.language.match_recognize import parse_clause
-from ostinato.matching.engine import Searched
-from ostinato.matching.spans import Spans
-from ostinato.runtimes.local import match_table
-from ostinato.runtimes.task.slices import Parallel
-from ostinato.runtimes.task.worker import Window, Worker
-from ostinato.techniques.parallel_runs import in_process, slices
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.matching.match_engine import Searched
+from ostinato.clause.matching.spans import Spans
+from ostinato.clause.task.clause_worker import Window, Worker
+from ostinato.local.local_clause import match_table
+from ostinato.slices import cutting as slices
+from ostinato.slices import in_process
+from ostinato.slices.slice_threads import Parallel
 
 ROWS = 6_000
 LETTERS = "A AS letter = 'A', B AS letter = 'B', X AS letter = 'X'"

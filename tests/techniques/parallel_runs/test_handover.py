@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.automaton.nfa import build_nfa
+from ostinato.clause.automaton.nfa import build_nfa
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.pattern_parser import parse_row_pattern
+from ostinato.clause.matching.match_engine import Task
+from ostinato.clause.matching.nfa_tables import automaton_tables
+from ostinato.clause.matching.symbols import ALWAYS, symbols_of
+from ostinato.clause.query.clause import MatchMode, Skip
+from ostinato.clause.query.pattern import variables
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.row_pattern import parse_row_pattern
-from ostinato.matching.engine import Task
-from ostinato.matching.symbols import ALWAYS, symbols_of
-from ostinato.matching.tables import automaton_tables
-from ostinato.query.match_recognize import MatchMode, Skip
-from ostinato.query.pattern import variables
-from ostinato.techniques.parallel_runs import handover
-from ostinato.techniques.parallel_runs.handover import NOWHERE, Kind, kind_of, within_reach
+from ostinato.slices import handover
+from ostinato.slices.handover import NOWHERE, Kind, kind_of, within_reach
 
 Kernel = Callable[..., Any]
 

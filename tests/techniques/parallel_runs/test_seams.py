@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ostinato.techniques.parallel_runs.handover import NOWHERE
-from ostinato.techniques.parallel_runs.seams import Part, Piece, Region, regions
+from ostinato.slices.handover import NOWHERE
+from ostinato.slices.seams import Part, Piece, Region, regions
 
 ROWS = 10
 

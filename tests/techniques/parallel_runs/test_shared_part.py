@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.automaton.nfa import build_nfa
+from ostinato.clause.automaton.nfa import build_nfa
+from ostinato.clause.language.pattern_parser import parse_row_pattern
+from ostinato.clause.plan.shared_part import SharedPart, longest_match, shared_part
 from ostinato.errors import QueryError
-from ostinato.language.row_pattern import parse_row_pattern
-from ostinato.techniques.parallel_runs.shared_part import SharedPart, longest_match, shared_part
 
 HOUR_US = 3_600_000_000
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import Span
 from ostinato.expressions.syntax import Expr
-from ostinato.query.match_recognize import MatchRecognize
 
 CORRELATION_START = "correlation_start"
 """The result's column with the time at which the archive match starts."""

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NoReturn
 
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.select_list import Item, read_items
+from ostinato.clause.language.statement_spans import Clause, read_statement
+from ostinato.clause.query.clause import MatchRecognize, PartitionKey
 from ostinato.correlations.language.correlation import Correlation, Region
 from ostinato.correlations.language.correlation_side_checks import check_correlation
 from ostinato.correlations.language.correlation_spans import CorrelationText, find_correlations
@@ -17,10 +21,6 @@ from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.lexer import Kind, tokenize
 from ostinato.expressions.parsing import ExpressionParser
 from ostinato.expressions.syntax import ColumnRef, Expr, Operator, walk
-from ostinato.language.match_recognize import parse_clause
-from ostinato.language.select_list import Item, read_items
-from ostinato.language.statement import Clause, read_statement
-from ostinato.query.match_recognize import MatchRecognize, PartitionKey
 
 _LARGEST_DISTANCE = 1 << 61
 """Distances are added to times, all in 64 bits."""

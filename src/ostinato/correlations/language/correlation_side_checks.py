@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from ostinato.clause.language.clause_checks import last_mention
+from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
+from ostinato.clause.query.pattern import PartitionEnd, PartitionStart
+from ostinato.clause.query.pattern import walk as walk_pattern
 from ostinato.correlations.language.correlation import Correlation
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.syntax import Call, walk
-from ostinato.language.checks import last_mention
-from ostinato.query.match_recognize import MatchMode, MatchRecognize, Output, SkipKind
-from ostinato.query.pattern import PartitionEnd, PartitionStart
-from ostinato.query.pattern import walk as walk_pattern
 
 _EQUAL_ENDS = "several matches of the live side may end at one row, and then no order of the results could be given"
 _EQUAL_STARTS = "several matches of the archive side may start at one row: no order of the results could be given"

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from ostinato.clause.language.statement_spans import END_OF_FROM, NO_ALIAS, SET_OPERATIONS, Clause, Statement
+from ostinato.clause.language.token_levels import OUTERMOST, Levels
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.expressions.lexer import Kind
-from ostinato.language.statement import END_OF_FROM, NO_ALIAS, SET_OPERATIONS, Clause, Statement
-from ostinato.language.token_levels import OUTERMOST, Levels
 
 _JOINS = ((",",), ("JOIN",), ("INNER", "JOIN"), ("CROSS", "JOIN"))
 _OUTER = frozenset("LEFT RIGHT FULL OUTER SEMI ANTI".split())

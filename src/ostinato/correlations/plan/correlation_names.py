@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from ostinato.clause.language.select_list import Item
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START, Correlation
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
-from ostinato.language.select_list import Item
 
 LIVE = "live"
 ARCHIVE = "archive"

@@ -8,13 +8,13 @@ from typing import NoReturn
 
 import pyarrow as pa
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_checks import last_mention
+from ostinato.clause.plan.match_plan import MatchPlan, make_plan, slot_name
 from ostinato.correlations.language.correlation import Correlation
 from ostinato.correlations.plan.correlation_names import ARCHIVE, LIVE, PairNames
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import Column, ColumnRef, Expr, Operator
-from ostinato.language.binding import bind
-from ostinato.language.checks import last_mention
-from ostinato.planning.plan import MatchPlan, make_plan, slot_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ostinato.clause.matching.growths import ProbeMatches, ProbeMode
 from ostinato.correlations.strategies.joining import Pairs
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, covered, first_at_least, runs_of
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, Outcome, RegionSums, live_matches
 from ostinato.correlations.strategies.steps import Step, live_probes, pairs_of, quiet_ends, searched, seen, unsearched
-from ostinato.matching.growths import ProbeMatches, ProbeMode
 
 
 def archive_first(step: Step) -> Outcome:

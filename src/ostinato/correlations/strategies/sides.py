@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
 from ostinato.kernels.kernel_cache import kernel
-from ostinato.matching.growths import ProbeMatches, ProbeMode, Probes
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

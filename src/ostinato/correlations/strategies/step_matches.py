@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ostinato.clause.matching.growths import ProbeMatches, ProbeMode
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask, Side, Times
 from ostinato.kernels.kernel_cache import kernel
-from ostinato.matching.growths import ProbeMatches, ProbeMode
 
 NOT_FOUND_HERE = -1
 """The place in the step's matches of one that was found in an earlier step."""

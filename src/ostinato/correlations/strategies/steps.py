@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ostinato.clause.matching.growths import ProbeMatches, Probes
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.strategies.joining import Lives, Pairs, Starts, join, join_equal
 from ostinato.correlations.strategies.sides import Ints, Mask, Side, covered, probes_of, runs_of
@@ -18,7 +19,6 @@ from ostinato.correlations.strategies.step_matches import (
     growths_of,
     live_matches,
 )
-from ostinato.matching.growths import ProbeMatches, Probes
 
 
 class AllLive(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from ostinato.clause.matching.growths import ProbeMatches
 from ostinato.correlations.strategies.archive_first import archive_first, archive_first_cached
 from ostinato.correlations.strategies.sides import Ints, covered
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, Outcome
@@ -28,7 +29,6 @@ from ostinato.correlations.strategies.steps import (
     unsearched,
 )
 from ostinato.correlations.strategies.window_first import window_first
-from ostinato.matching.growths import ProbeMatches
 
 StrategyName = Literal["window_first", "eager", "live_first", "archive_first"]
 STRATEGIES: tuple[StrategyName, ...] = ("window_first", "eager", "live_first", "archive_first")

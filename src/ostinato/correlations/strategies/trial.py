@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
 from ostinato.correlations.strategies.cost_model import Observed, Regions, Searches
 from ostinato.correlations.strategies.sides import Ints, Side, Times, probes_of
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, growths_of, live_matches
 from ostinato.correlations.strategies.steps import Step, regions_of
-from ostinato.matching.growths import ProbeMatches, ProbeMode, Probes
 
 MOSTLY = 0.8
 """Where so much of a stretch lies in regions, a row costs there what it costs everywhere."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostinato.clause.matching.growths import ProbeMode
 from ostinato.correlations.strategies.sides import NO_TIME, Ints
 from ostinato.correlations.strategies.step_matches import LiveMatches, Outcome, live_matches
 from ostinato.correlations.strategies.steps import Regions, Step, as_of, live_probes, quiet_ends, regions_of
-from ostinato.matching.growths import ProbeMode
 
 
 def window_first(step: Step) -> Outcome:

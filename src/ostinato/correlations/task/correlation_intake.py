@@ -15,7 +15,7 @@ from ostinato.correlations.task.correlation_state import Marks, Remembered
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.correlations.task.side_rows import SideWorker
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.runtimes.task.stream_batches import as_batch, joined, split
+from ostinato.streams.record_batches import as_batch, joined, split
 
 _LATEST = np.iinfo(np.int64).max
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.clause.matching.growths import ProbeMode
 from ostinato.correlations.strategies.recent_buffer import Kept, Missing, at_change_of_time, rows_to_keep
 from ostinato.correlations.strategies.result_order import Future, first_possible_start, future_of
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask
@@ -18,7 +19,6 @@ from ostinato.correlations.task.correlation_intake import Intake, Pool
 from ostinato.correlations.task.correlation_results import KEY
 from ostinato.correlations.task.correlation_state import OFFSET, Marks, Remembered
 from ostinato.correlations.task.correlation_task import CorrelationTask
-from ostinato.matching.growths import ProbeMode
 from ostinato.rows.matches import ranges
 
 _EARLIEST = NO_TIME // 2

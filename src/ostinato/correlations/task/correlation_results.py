@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.clause.matching.growths import ProbeMatches
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.correlations.plan.correlation_plan import Clock
 from ostinato.correlations.strategies.joining import OrderedPairs, Pairs, by_start
@@ -19,10 +20,9 @@ from ostinato.correlations.task.correlation_state import Remembered
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.correlations.task.side_rows import WindowSide
 from ostinato.expressions import types as t
-from ostinato.matching.growths import ProbeMatches
 from ostinato.rows.batches import one_array
 from ostinato.rows.times import DAY_US
-from ostinato.runtimes.task.stream_batches import joined, split
+from ostinato.streams.record_batches import joined, split
 
 KEY, START, END, PLACE = "__ost_key", "__ost_start", "__ost_end", "__ost_place"
 LIVE, ARCHIVE = "live", "archive"

@@ -16,9 +16,18 @@ import pyarrow as pa
 
 from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING, Missing
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Work
-from ostinato.runtimes.task.stream_batches import to_bytes
-from ostinato.runtimes.task.stream_state import QUERY, check_query
-from ostinato.stored_state import Section, check, check_columns_are, read_batch, reading, seal, unseal, whole_numbers
+from ostinato.streams.bucket_state import QUERY, check_query
+from ostinato.streams.record_batches import to_bytes
+from ostinato.streams.stored_state import (
+    Section,
+    check,
+    check_columns_are,
+    read_batch,
+    reading,
+    seal,
+    unseal,
+    whole_numbers,
+)
 
 OFFSET = "offset"
 _NUMBERS = b"ostinato.numbers"

@@ -12,7 +12,7 @@ from ostinato.correlations.strategies.sides import NO_TIME, Ints
 from ostinato.correlations.task.correlation_results import KEY, PLACE, START, ResultWriter
 from ostinato.correlations.task.correlation_state import OFFSET, STATE, Marks, Remembered
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
-from ostinato.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
+from ostinato.streams.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
 
 
 def check_remembered(

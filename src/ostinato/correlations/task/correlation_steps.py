@@ -15,7 +15,7 @@ from ostinato.correlations.task.correlation_intake import Intake
 from ostinato.correlations.task.correlation_state import Remembered
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.correlations.task.side_rows import SideWorker, WindowSide
-from ostinato.runtimes.task.stream_batches import as_batch
+from ostinato.streams.record_batches import as_batch
 
 
 class Sides(NamedTuple):

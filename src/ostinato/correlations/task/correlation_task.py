@@ -9,19 +9,19 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
-from ostinato.automaton.nfa import ACCEPT_AT_END
 from ostinato.calls.options import one_of, true_or_false, whole_number
+from ostinato.clause.automaton.nfa import ACCEPT_AT_END
+from ostinato.clause.language.clause_render import render_clause
+from ostinato.clause.matching.growths import ProbeMode
+from ostinato.clause.matching.match_engine import Task
+from ostinato.clause.plan.match_plan import slot_name
+from ostinato.clause.plan.slicing import margins_of
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.query.clause import MatchMode
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.plan.correlation_plan import Clock
 from ostinato.correlations.strategies.step_matches import Modes
 from ostinato.expressions.syntax import Expr, MatchNumber, walk
-from ostinato.language.render import render_clause
-from ostinato.matching.engine import Task
-from ostinato.matching.growths import ProbeMode
-from ostinato.planning.plan import slot_name
-from ostinato.planning.slicing import margins_of
-from ostinato.planning.typed import TypedPlan
-from ostinato.query.match_recognize import MatchMode
 
 StrategyChoice = Literal["auto", "window_first", "eager", "live_first", "archive_first"]
 

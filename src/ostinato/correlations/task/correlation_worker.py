@@ -42,7 +42,7 @@ from ostinato.correlations.task.step_planner import (
 )
 from ostinato.correlations.task.wanted_ranges import no_ranges, wanted_ranges
 from ostinato.errors import MatchError
-from ostinato.stored_state import reading
+from ostinato.streams.stored_state import reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from ostinato.clause.matching.growths import ProbeMatches
+from ostinato.clause.plan.match_plan import slot_name
 from ostinato.correlations.strategies.sides import Ints
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches
 from ostinato.correlations.task.correlation_results import ResultWriter
@@ -14,8 +16,6 @@ from ostinato.correlations.task.correlation_state import Remembered
 from ostinato.correlations.task.correlation_steps import Sides
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.matching.growths import ProbeMatches
-from ostinato.planning.plan import slot_name
 
 
 def indexed_slots(task: CorrelationTask) -> tuple[tuple[int, int], ...]:

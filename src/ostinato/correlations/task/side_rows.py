@@ -10,24 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostinato.clause.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at, quiet_before
+from ostinato.clause.matching.match_engine import Task
+from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, Times, Work
 from ostinato.correlations.task.correlation_task import SideTask
 from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import OrderKey
-from ostinato.matching.engine import Task
-from ostinato.matching.growths import (
-    Prepared,
-    ProbeMatches,
-    ProbeMode,
-    Probes,
-    find,
-    matches_at,
-    quiet_before,
-)
 from ostinato.rows.batches import Batch, OutputRows, row_masks
 from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.rows.times import microseconds_of
-from ostinato.runtimes.task.worker import Window, Worker
 
 
 class SideWorker:

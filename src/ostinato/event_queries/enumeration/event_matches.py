@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.clause.matching.search_failures import condition_failure
 from ostinato.errors import MatchError
 from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.enumeration import event_state as s
@@ -36,7 +37,6 @@ from ostinato.event_queries.enumeration.match_conditions import MatchConditions,
 from ostinato.event_queries.plan.event_program import BoundKind, Events, Program
 from ostinato.expressions.run_conditions.run_columns import Column
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.matching.failures import condition_failure
 
 DEFAULT_MOST_MATCHES = 10_000_000
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from ostinato.clause.language import vocabulary
 from ostinato.errors import Span
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_query import (
@@ -20,7 +21,6 @@ from ostinato.event_queries.language.event_query import (
 )
 from ostinato.event_queries.language.event_terms import AGGREGATES, TermReader
 from ostinato.expressions.syntax import Call, ColumnRef, Star, span_of, walk
-from ostinato.language import vocabulary
 
 MATCH_COLUMNS = ("match_number", "match_start", "match_end", "events")
 """What RETURN MATCHES gives beside the columns of GROUP BY."""

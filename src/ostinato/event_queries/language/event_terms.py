@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.clause.language import vocabulary
 from ostinato.errors import Span
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.expressions.syntax import (
@@ -18,7 +19,6 @@ from ostinato.expressions.syntax import (
     rebuild,
     walk,
 )
-from ostinato.language import vocabulary
 
 EVERY_EVENT: RowSet = None
 """The rows of a column without a variable."""

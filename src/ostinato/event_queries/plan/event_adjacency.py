@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ostinato.clause.plan.navigations import references
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton
 from ostinato.event_queries.language.event_query import AdjacentCondition, RunCondition
 from ostinato.expressions.syntax import Anchor, Case, Expr, Literal, Navigation, Operator, children, rebuild
-from ostinato.planning.navigation import references
 
 BEFORE, AFTER = 1, 0
 """The `skip` of a Navigation to the earlier and to the later of two adjacent events."""

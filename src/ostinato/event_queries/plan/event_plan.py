@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ostinato.clause.plan.match_plan import MAX_PUSHED, Input
+from ostinato.clause.plan.navigations import TRUE
 from ostinato.errors import QueryError, speaking_of
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton, both, build_trend_automaton
 from ostinato.event_queries.language.event_query import (
@@ -28,8 +30,6 @@ from ostinato.event_queries.plan.event_adjacency import Comparison, Edge, as_adj
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program, Slot
 from ostinato.event_queries.plan.output_slots import Output, Slots
 from ostinato.expressions.syntax import Column, Expr, span_of
-from ostinato.planning.navigation import TRUE
-from ostinato.planning.plan import MAX_PUSHED, Input
 from ostinato.rows.column_names import PREFIX
 
 VARIABLE = "variable"

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.plan.typed_plan import check_condition
 from ostinato.errors import QueryError, speaking_of
 from ostinato.event_queries.language.event_query import GroupColumn, TimeSpan, TimeWindows, WindowEdge
 from ostinato.event_queries.plan.event_adjacency import Comparison, as_pair_condition
@@ -25,7 +26,6 @@ from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navig
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.vectors import Vector
-from ostinato.planning.typed import check_condition
 
 MAX_EXACT_PRECISION = 18
 """Decimals with more digits don't fit 64 bits once unscaled."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ostinato.clause.stream.clause_stream import Counts
 from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
-from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_state import BucketState
+from ostinato.streams.bucket_state import BucketState
 
 if TYPE_CHECKING:
     from ostinato.workloads.shedding.report import Report

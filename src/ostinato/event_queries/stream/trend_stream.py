@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.stream.clause_stream import Counts
 from ostinato.event_queries.language.event_query import WindowEdge
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
@@ -25,11 +26,10 @@ from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import Batch, one_array, row_masks
 from ostinato.rows.times import microseconds_of
 from ostinato.runtimes.task.shared_matching import SharedMatching
-from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_batches import joined
-from ostinato.runtimes.task.stream_intake import Gate
-from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
-from ostinato.stored_state import Section, check, check_columns_are
+from ostinato.streams.bucket_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
+from ostinato.streams.intake import Gate
+from ostinato.streams.record_batches import joined
+from ostinato.streams.stored_state import Section, check, check_columns_are
 
 _STATE = "the header in the state of this stream of event queries"
 

@@ -10,8 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ostinato.expressions.render import quote
-from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.stream_packing import BUCKET, UnpackResults
+from ostinato.spark.clause.spark_plan import RAISES
 from ostinato.spark.correlations.correlation_buckets import AdvanceBuckets
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint, Kept, Told
 from ostinato.spark.correlations.correlation_clock import is_later
@@ -41,6 +40,7 @@ from ostinato.spark.correlations.released_rows import (
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes, Source, read_source
 from ostinato.spark.correlations.wanted_rows import Wanted, read_wanted, wanted_schema
 from ostinato.spark.correlations.worker_reads import WorkerReads, worker_reads
+from ostinato.spark.streams.stream_packing import BUCKET, UnpackResults
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.spark.stream_packing import BUCKET, one_batch, pack_batch, pack_results, unpack_table
 from ostinato.spark.correlations.correlation_packing import (
     ARCHIVE_COUNT,
     ARCHIVE_ROWS,
@@ -25,6 +24,7 @@ from ostinato.spark.correlations.correlation_packing import (
     STATE,
     WANTED,
 )
+from ostinato.spark.streams.stream_packing import BUCKET, one_batch, pack_batch, pack_results, unpack_table
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask

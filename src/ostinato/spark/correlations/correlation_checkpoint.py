@@ -15,8 +15,6 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.runtimes.spark.quiet import without_error_log
-from ostinato.runtimes.spark.stream_packing import BUCKET
 from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, read_definition
 from ostinato.spark.correlations.correlation_packing import (
     ARCHIVE_COUNT,
@@ -30,6 +28,8 @@ from ostinato.spark.correlations.correlation_packing import (
     WANTED,
 )
 from ostinato.spark.correlations.released_rows import Released, released_from_json, released_to_json
+from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.streams.stream_packing import BUCKET
 
 BATCH = f"{PREFIX}batch"
 WATERMARK = f"{PREFIX}watermark"

@@ -17,7 +17,7 @@ from pyspark.sql import types as s
 
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.runtimes.spark.query import SparkQuery
+from ostinato.spark.clause.spark_plan import SparkQuery
 
 IS_LIVE = f"{PREFIX}is_live"
 

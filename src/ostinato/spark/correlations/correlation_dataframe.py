@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START, Correlation
 from ostinato.correlations.language.correlation_parser import CorrelationText, correlation_of
 from ostinato.correlations.plan.correlation_plan import Clock, clocks_of, plan_correlation
@@ -23,16 +24,15 @@ from ostinato.errors import QueryError, in_statement
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Column, Expr, rebuild
 from ostinato.expressions.types import Settings
-from ostinato.planning.typed import Limits
-from ostinato.runtimes.spark.batch import BatchOptions
-from ostinato.runtimes.spark.clause import Options
-from ostinato.runtimes.spark.query import RAISES, SparkQuery, refusal, session_settings
-from ostinato.runtimes.spark.quiet import without_error_log
-from ostinato.runtimes.spark.task import condition_bits
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.batch import BatchOptions
+from ostinato.spark.clause.clause_dataframe import Options
+from ostinato.spark.clause.clause_task import condition_bits
+from ostinato.spark.clause.spark_plan import RAISES, SparkQuery, refusal, session_settings
 from ostinato.spark.correlations.correlation_columns import PairColumns, Travelling
 from ostinato.spark.correlations.correlation_sql import ARCHIVE, LIVE
 from ostinato.spark.correlations.correlation_tasks import CorrelateKeys
+from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.shipping.worker_check import Checked
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask, SideTask

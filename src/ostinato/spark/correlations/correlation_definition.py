@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import SparkSession
 from pyspark.sql import types as s
 
+from ostinato.clause.language.statement_spans import read_statement
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import CorrelationText, correlation_of, find_correlations
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
-from ostinato.language.statement import read_statement
-from ostinato.planning.typed import Limits
-from ostinato.runtimes.spark.stream_workers import check_format
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
-from ostinato.stored_state import reading
+from ostinato.spark.streams.stream_workers import check_format
+from ostinato.streams.stored_state import reading
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.errors import QueryError
-from ostinato.runtimes.spark.stream_checkpoint import check_session
 from ostinato.spark.correlations.correlation_batch import CorrelationBatch
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.spark.correlations.correlation_query import answer_of
 from ostinato.spark.correlations.stream_archive import Source
+from ostinato.spark.streams.stream_checkpoint import check_session
 
 
 def finish_correlation(spark: SparkSession, checkpoint: str, *, archive: Source | None = None) -> DataFrame:

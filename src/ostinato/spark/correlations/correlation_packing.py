@@ -14,12 +14,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.runtimes.spark.query import SparkQuery
-from ostinato.runtimes.spark.stream_packing import BUCKET, ROWS, PackByBucket
-from ostinato.runtimes.spark.streaming import bucket_of
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.correlations.correlation_columns import hashed
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
+from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket
+from ostinato.spark.streams.streaming import bucket_of
 
 KIND, PACK, LATEST = f"{PREFIX}kind", f"{PREFIX}pack", f"{PREFIX}latest"
 STATE, LIVE_ROWS, ARCHIVE_ROWS, HISTORY, PAIRS, WANTED, DEFINITION = range(7)

@@ -13,12 +13,12 @@ the DataFrame with itself, and match twice: so what stood behind ON stands behin
 
 from __future__ import annotations
 
+from ostinato.clause.language.statement_spans import Clause
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.correlations.language.correlation_parser import CorrelationText
 from ostinato.errors import Span
 from ostinato.expressions.lexer import Kind, tokenize
 from ostinato.expressions.render import quote
-from ostinato.language.statement import Clause
 from ostinato.rows.column_names import PREFIX
 
 LIVE = f"{PREFIX}live"
@@ -57,7 +57,7 @@ def _alias(name: str) -> str:
 def written_alike(text: str, one: Clause, other: Clause) -> bool:
     """Whether the inputs of two clauses are the same but for their aliases, so that they mean the same rows.
 
-    >>> from ostinato.language.statement import read_statement
+    >>> from ostinato.clause.language.statement_spans import read_statement
     >>> statement = read_statement("SELECT * FROM t a MATCH_RECOGNIZE (PATTERN (A)), T MATCH_RECOGNIZE (PATTERN (A))")
     >>> written_alike(statement.text, *statement.clauses)
     True

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import OstinatoError, carried
-from ostinato.planning.typed import Limits
-from ostinato.runtimes.spark.query import session_settings
-from ostinato.runtimes.spark.stream_checks import watermark_delay_ms
+from ostinato.spark.clause.spark_plan import session_settings
 from ostinato.spark.correlations.correlation_batch import CorrelationBatch, archive_folder
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint, Kept
 from ostinato.spark.correlations.correlation_clock import read_delay
@@ -31,6 +30,7 @@ from ostinato.spark.correlations.correlation_stream_checks import (
 )
 from ostinato.spark.correlations.stream_archive import Source, read_source
 from ostinato.spark.correlations.worker_reads import check_worker_reads
+from ostinato.spark.streams.stream_checks import watermark_delay_ms
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions

@@ -20,7 +20,7 @@ from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.correlations.correlation_packing import ARCHIVE_ROWS, HISTORY, PackedRows
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes
 from ostinato.spark.correlations.wanted_rows import Wanted
-from ostinato.stored_state import reading
+from ostinato.streams.stored_state import reading
 
 COUNTED_BATCHES = 32
 """Late rows are counted whose times lie between the watermarks of so many batches; older ones are not looked for."""

@@ -19,9 +19,9 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError
 from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.spark.quiet import without_error_log
 from ostinato.spark.correlations.correlation_clock import as_constant, as_number, is_later
 from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO, Wanted, wanted_key
+from ostinato.spark.session.quiet import without_error_log
 
 BATCH_ID, BUCKET_ID = "batch_id", "bucket"
 """The folders' names; columns of a table that is archived can't have them."""

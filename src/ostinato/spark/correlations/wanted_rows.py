@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.spark.stream_packing import unpack_table
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
+from ostinato.spark.streams.stream_packing import unpack_table
 
 FROM, TO, ROWS_BEFORE = "from_us", "to_us", "rows_before"
 """For each key: from when, up to before when, and how many rows before that."""

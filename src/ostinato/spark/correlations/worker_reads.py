@@ -22,12 +22,12 @@ from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
+from ostinato.spark.clause.clause_task import BITS_PER_COLUMN, bits_name
 from ostinato.spark.correlations.stream_archive import BATCH_ID, BUCKET_ID, CLOCK, ArchiveFolder
 from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.spark.query import SparkQuery
+    from ostinato.spark.clause.spark_plan import SparkQuery
     from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 
 _WANTED_ROW = f"{PREFIX}wanted_row"

@@ -24,12 +24,12 @@ from ostinato.event_queries.event_request import EventRequest, bound_queries, wi
 from ostinato.rows.column_names import ERROR
 from ostinato.rows.workload_layout import IN_STRUCTS, OutputColumn, Role, make_layout
 from ostinato.rows.workload_layout import QUERY as QUERY_NAME
-from ostinato.runtimes.spark.query import RAISES, session_settings
-from ostinato.runtimes.spark.types import spark_type
+from ostinato.spark.clause.spark_plan import RAISES, session_settings
 from ostinato.spark.event_queries.event_keys import ShuffleKey, shuffle_key, stream_key
 from ostinato.spark.event_queries.event_shuffle import Shuffle, Source, stored_name
 from ostinato.spark.event_queries.event_streaming import stream_rows
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT, EventsTask
+from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE
 

@@ -29,13 +29,13 @@ from ostinato.expressions.syntax import Cast, Expr, Operator
 from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.rows.workload_layout import Layout, OutputColumn, Role
-from ostinato.runtimes.spark.query import packed_conditions, refusal
-from ostinato.runtimes.spark.quiet import without_error_log
-from ostinato.runtimes.spark.task import BITS_PER_COLUMN, bits_name
-from ostinato.runtimes.spark.types import arrow_type, spark_type
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.clause_task import BITS_PER_COLUMN, bits_name
+from ostinato.spark.clause.spark_plan import packed_conditions, refusal
 from ostinato.spark.event_queries.event_keys import ShuffleKey
 from ostinato.spark.event_queries.event_tasks import PARTS, QUERY, REPORT, EventsTask, GroupsTask, PartsTask, SumsTask
+from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.shipping.spark_types import arrow_type, spark_type
+from ostinato.spark.shipping.worker_check import Checked
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_TYPE
 

@@ -16,10 +16,10 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_program import BoundKind
 from ostinato.rows.column_names import DECIDED, ERROR
-from ostinato.runtimes.spark.stream_checks import check_machine, watermark_delay_ms, without_watermark
-from ostinato.runtimes.spark.stream_output import WATERMARK
-from ostinato.runtimes.spark.streaming import through_buckets
 from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition, EventStreamTask, rendered
+from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
+from ostinato.spark.streams.stream_output import WATERMARK
+from ostinato.spark.streams.streaming import through_buckets
 
 if TYPE_CHECKING:
     from ostinato.spark.event_queries.event_shuffle import Shuffle

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.runtimes.spark.types import spark_type
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.shipping.worker_check import Checked
 
 if TYPE_CHECKING:
     from ostinato.api.graph_questions import GraphQuestions

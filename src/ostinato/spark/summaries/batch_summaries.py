@@ -27,9 +27,9 @@ from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
 from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.runtimes.spark.query import RAISES, session_settings
-from ostinato.runtimes.spark.types import arrow_type, spark_type
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.spark_plan import RAISES, session_settings
+from ostinato.spark.shipping.spark_types import arrow_type, spark_type
+from ostinato.spark.shipping.worker_check import Checked
 from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
 from ostinato.summaries.task.summary_batches import Moments
 from ostinato.summaries.task.summary_rows import SummaryInput, column_named, summary_input

@@ -18,13 +18,13 @@ from pyspark.sql import types as s
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.quiet import without_error_log
-from ostinato.runtimes.spark.stream_buckets import rows_or_error
-from ostinato.runtimes.spark.stream_checkpoint import Checkpoint, check_folder, check_session, open_checkpoint
-from ostinato.runtimes.spark.stream_packing import BUCKET
-from ostinato.runtimes.spark.streaming import bucket_of
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.spark_plan import RAISES
+from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_buckets import rows_or_error
+from ostinato.spark.streams.stream_checkpoint import Checkpoint, check_folder, check_session, open_checkpoint
+from ostinato.spark.streams.stream_packing import BUCKET
+from ostinato.spark.streams.streaming import bucket_of
 from ostinato.spark.summaries.batch_summaries import answer_fields, hashed_key, named_answers, stored_schema
 from ostinato.spark.summaries.summary_processor import NUMBER, PAGE
 from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask

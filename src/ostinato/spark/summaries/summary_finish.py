@@ -12,12 +12,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.stream_buckets import HEADER, rows_or_error
-from ostinato.runtimes.spark.stream_checkpoint import Checkpoint
-from ostinato.runtimes.spark.stream_packing import BUCKET
-from ostinato.runtimes.spark.stream_processor import WAITING
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.spark_plan import RAISES
+from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_buckets import HEADER, rows_or_error
+from ostinato.spark.streams.stream_checkpoint import Checkpoint
+from ostinato.spark.streams.stream_packing import BUCKET
+from ostinato.spark.streams.stream_processor import WAITING
 from ostinato.spark.summaries.batch_summaries import answer_fields, named_answers, stored_schema
 from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, PAGES
 from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
@@ -46,7 +46,7 @@ class FinishSummaries:
 
     def _last_rows(self, bucket: dict[str, Any]) -> pa.Table:
         from ostinato.kernels.constants import NO_TIME
-        from ostinato.runtimes.task.stream_state import BucketState
+        from ostinato.streams.bucket_state import BucketState
 
         pages = {page[NUMBER]: page[PAGE] for page in bucket[PAGES] or ()}
         state = BucketState(bucket[HEADER], (), tuple(bucket[WAITING]))

@@ -8,11 +8,11 @@ import pyarrow as pa
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from ostinato.runtimes.spark.stream_processor import BucketProcessor, BucketStep, Stored
+from ostinato.spark.streams.stream_processor import BucketProcessor, BucketStep, Stored
 
 if TYPE_CHECKING:
-    from ostinato.runtimes.task.stream_state import BucketState
     from ostinato.spark.summaries.summary_stream_task import SummaryStreamTask
+    from ostinato.streams.bucket_state import BucketState
 
 PAGES = "pages"
 """The state variable, by the name under which Spark's state reader finds it."""

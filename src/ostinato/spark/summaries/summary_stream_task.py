@@ -16,9 +16,9 @@ from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.spark.stream_definition import SUMMARY
-from ostinato.runtimes.spark.stream_workers import FORMAT, ByDefinition
-from ostinato.runtimes.spark.types import arrow_type
+from ostinato.spark.shipping.spark_types import arrow_type
+from ostinato.spark.streams.stream_definition import SUMMARY
+from ostinato.spark.streams.stream_workers import FORMAT, ByDefinition
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.task.summary_rows import SummaryColumns, SummaryInput, summary_input
 

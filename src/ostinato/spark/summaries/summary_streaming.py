@@ -18,10 +18,10 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.expressions.render import quote
-from ostinato.runtimes.spark.query import refusal, session_settings
-from ostinato.runtimes.spark.quiet import without_error_log
-from ostinato.runtimes.spark.stream_checks import check_machine, watermark_delay_ms, without_watermark
-from ostinato.runtimes.spark.streaming import through_buckets
+from ostinato.spark.clause.spark_plan import refusal, session_settings
+from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
+from ostinato.spark.streams.streaming import through_buckets
 from ostinato.spark.summaries.batch_summaries import (
     answer_fields,
     hashed_key,

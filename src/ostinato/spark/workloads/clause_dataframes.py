@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.query.clause_query import LocalQuery
 from ostinato.event_queries.event_options import EventOptions
-from ostinato.planning.plan import MatchPlan
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.local_query import LocalQuery
-from ostinato.runtimes.spark.query import RAISES, session_settings
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.spark_plan import RAISES, session_settings
+from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, common_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput, WholeKeysTask
 from ostinato.spark.workloads.clauses_streaming import stream_parts

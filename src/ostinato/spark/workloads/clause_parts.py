@@ -16,24 +16,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.plan.clause_inputs import share_inputs
+from ostinato.clause.plan.match_plan import Input, MatchPlan, make_plan
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.query.clause import Output
+from ostinato.clause.query.clause_query import LocalQuery
 from ostinato.errors import speaking_of
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Case, Column, ColumnRef, Expr, Literal, Operator, rebuild
 from ostinato.expressions.types import Settings
-from ostinato.language.binding import bind
-from ostinato.planning.clause_inputs import share_inputs
-from ostinato.planning.plan import Input, MatchPlan, make_plan
-from ostinato.planning.typed import Limits
-from ostinato.query.match_recognize import Output
 from ostinato.rows.column_names import ERROR, MATCHED
 from ostinato.rows.workload_layout import QUERY as QUERY_NAME
 from ostinato.rows.workload_layout import Role
-from ostinato.runtimes.local_query import LocalQuery
-from ostinato.runtimes.spark.query import SparkQuery
-from ostinato.runtimes.spark.types import spark_type
+from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.event_queries.event_shuffle import stored_name
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
+from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE
 

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.rows.column_names import ERROR
-from ostinato.runtimes.spark.query import RAISES
-from ostinato.runtimes.spark.stream_buckets import FinishBuckets
-from ostinato.runtimes.spark.stream_workers import check_same
-from ostinato.runtimes.spark.workers import Checked
+from ostinato.spark.clause.spark_plan import RAISES
+from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_buckets import FinishBuckets
+from ostinato.spark.streams.stream_workers import check_same
 from ostinato.spark.workloads.clause_parts import ClauseWorkload, common_rows
 from ostinato.spark.workloads.clauses_stream_task import ClauseStreamDefinition
 from ostinato.spark.workloads.clauses_streaming import StreamPart

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ostinato.clause.language.clause_render import render_clause
+from ostinato.clause.query.clause_query import LocalQuery, as_local_query
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
-from ostinato.language.render import render_clause
-from ostinato.runtimes.local_query import LocalQuery, as_local_query
-from ostinato.runtimes.spark.stream_workers import ByDefinition, definition_json, digest, with_decided
-from ostinato.runtimes.spark.task import condition_places
+from ostinato.spark.clause.clause_task import condition_places
+from ostinato.spark.streams.stream_workers import ByDefinition, definition_json, digest, with_decided
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.workloads.bound_request import BoundRequest
 

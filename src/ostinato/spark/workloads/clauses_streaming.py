@@ -14,17 +14,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.expressions.syntax import Column, Expr
-from ostinato.planning.plan import MatchPlan
 from ostinato.rows.column_names import DECIDED
-from ostinato.runtimes.spark.query import SparkQuery
-from ostinato.runtimes.spark.stream_checks import check_machine, check_query, warn_of_unbounded_state
-from ostinato.runtimes.spark.stream_definition import describe_shipped, shipped_schema
-from ostinato.runtimes.spark.stream_output import WATERMARK
-from ostinato.runtimes.spark.streaming import match_stream, through_buckets
-from ostinato.runtimes.spark.types import spark_type
+from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.event_queries.event_shuffle import stored_name
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
+from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.streams.stream_checks import check_machine, check_query, warn_of_unbounded_state
+from ostinato.spark.streams.stream_definition import describe_shipped, shipped_schema
+from ostinato.spark.streams.stream_output import WATERMARK
+from ostinato.spark.streams.streaming import match_stream, through_buckets
 from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.spark.workloads.clauses_stream_task import ClauseStreamDefinition, ClauseStreamTask, written

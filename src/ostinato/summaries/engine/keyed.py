@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stored_state import LARGEST, check, check_ranges, damaged
+from ostinato.streams.stored_state import LARGEST, check, check_ranges, damaged
 from ostinato.summaries.engine.answers import Answering, Answers, kept_by
 from ostinato.summaries.engine.kernel_tables import NOW, SEEN, STARTED
 from ostinato.summaries.engine.many_answers import AnsweringPool

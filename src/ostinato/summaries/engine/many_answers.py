@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.stored_state import check, damaged
+from ostinato.streams.stored_state import check, damaged
 from ostinato.summaries.engine.answers import Answering, Answers, KeptColumns, kept_columns
 from ostinato.summaries.engine.kernel_tables import COUNT, MARKS
 from ostinato.summaries.engine.pool import PooledSummaries, SummaryPool

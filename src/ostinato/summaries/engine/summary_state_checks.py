@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stored_state import LARGEST, check, check_ranges
+from ostinato.streams.stored_state import LARGEST, check, check_ranges
 from ostinato.summaries.engine.kernel_tables import (
     CELL,
     COUNT,

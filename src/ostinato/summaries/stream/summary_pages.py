@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.stored_state import Section, check, check_columns_are, read_batch, seal, unseal, whole_numbers
+from ostinato.streams.stored_state import Section, check, check_columns_are, read_batch, seal, unseal, whole_numbers
 
 Ints = NDArray[np.int64]
 PageReader = Callable[[int], bytes | None]

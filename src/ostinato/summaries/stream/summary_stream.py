@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_intake import Gate
-from ostinato.runtimes.task.stream_state import BucketState, stamped
-from ostinato.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
+from ostinato.clause.stream.clause_stream import Counts
+from ostinato.streams.bucket_state import BucketState, stamped
+from ostinato.streams.intake import Gate
+from ostinato.streams.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
 from ostinato.summaries.engine.answers import Answering, Answers
 from ostinato.summaries.engine.many_answers import AnsweringPool
 from ostinato.summaries.engine.pool import PooledSummaries

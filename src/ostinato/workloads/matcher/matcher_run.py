@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.clause.matching.search_failures import condition_failure
 from ostinato.errors import MatchError
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.matching.failures import condition_failure
 from ostinato.workloads.matcher import kernel_progress as at
 from ostinato.workloads.matcher.births import SAMPLES, Samples
 from ostinato.workloads.matcher.ledger import Buckets, Orders

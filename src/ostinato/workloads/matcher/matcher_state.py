@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stored_state import damaged, reading
+from ostinato.streams.stored_state import damaged, reading
 from ostinato.workloads.matcher.births import Samples
 from ostinato.workloads.matcher.plan_events import Positions
 from ostinato.workloads.matcher.plan_tables import SPAN, UNBOUNDED, ExtentTable, PlanTables

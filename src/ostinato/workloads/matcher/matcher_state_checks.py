@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stored_state import LARGEST, Range, check, check_ascending, check_ranges, check_shapes
+from ostinato.streams.stored_state import LARGEST, Range, check, check_ascending, check_ranges, check_shapes
 from ostinato.workloads.matcher.births import SAMPLES
 from ostinato.workloads.matcher.ledger import TAG_RANGE, Buckets
 from ostinato.workloads.matcher.matcher_state import MatcherState

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ostinato.clause.plan.condition_parts import may_fail
+from ostinato.clause.plan.match_plan import NONE, MatchPlan
+from ostinato.clause.plan.navigations import depends_on_match, references
 from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -24,9 +27,6 @@ from ostinato.expressions.syntax import (
     children,
     rebuild,
 )
-from ostinato.planning.conditions import may_fail
-from ostinato.planning.navigation import depends_on_match, references
-from ostinato.planning.plan import NONE, MatchPlan
 from ostinato.rows.column_names import PREFIX
 from ostinato.workloads.plan.row_graph import Place, RowGraph, RowNode
 

@@ -17,14 +17,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal as OneOf
 
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.slicing import margins_of
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.query.bound_clause import BoundKey
+from ostinato.clause.query.clause import MatchMode
 from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.expressions.syntax import MatchNumber, Navigation, walk
-from ostinato.planning.plan import MatchPlan
-from ostinato.planning.slicing import margins_of
-from ostinato.planning.typed import TypedPlan
-from ostinato.query.bound import BoundKey
-from ostinato.query.match_recognize import MatchMode
 from ostinato.workloads.merging.merged_plan import merge
 from ostinato.workloads.merging.pattern_program import START, PatternProgram, PatternStep
 from ostinato.workloads.plan.clause_conditions import ClauseConditions, RowTest, RowTests, may_skip, why_declined

@@ -13,7 +13,7 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ostinato.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
+from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 
 NOTHING = -1
 """In place of a node: before the first row. In place of a skipped state: no row lies between."""

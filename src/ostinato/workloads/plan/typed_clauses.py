@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from ostinato.clause.plan.clause_inputs import SharedInputs
+from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.expressions import types as t
 from ostinato.expressions.syntax import Column, Expr, Literal
 from ostinato.expressions.typing import type_of
-from ostinato.planning.clause_inputs import SharedInputs
-from ostinato.planning.typed import TypedPlan
 from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.plan.clause_conditions import PLACE

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ostinato.calls.bounds import Bounds
 from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.kernels.clock import Clock, RealClock, Work
-from ostinato.stored_state import Section, check, seal, unseal
+from ostinato.streams.stored_state import Section, check, seal, unseal
 from ostinato.workloads.matcher.ledger import AGES
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.materialise import PatternMatches

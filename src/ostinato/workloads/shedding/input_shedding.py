@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stored_state import check
+from ostinato.streams.stored_state import check
 from ostinato.workloads.matcher.plan_shape import PlanShape
 from ostinato.workloads.shedding.baselines import LEAST_SHARE
 from ostinato.workloads.shedding.policies import Admission, admission

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.stored_state import LARGEST, check, check_ranges, check_shapes, reading
+from ostinato.streams.stored_state import LARGEST, check, check_ranges, check_shapes, reading
 from ostinato.workloads.matcher.ledger import TAG_RANGE, Ledger, Orders, new_ledger
 from ostinato.workloads.matcher.matcher_state_checks import COUNT, SHARE, check_knowledge, check_like
 from ostinato.workloads.matcher.plan_tables import words_for

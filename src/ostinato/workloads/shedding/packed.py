@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.stored_state import damaged, reading
+from ostinato.streams.stored_state import damaged, reading
 
 Value = NDArray[np.generic] | float | int | bool | str | None
 VERSION = 4

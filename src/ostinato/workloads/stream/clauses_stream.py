@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.language.render import render_clause
+from ostinato.clause.language.clause_render import render_clause
+from ostinato.clause.stream.clause_stream import Counts
+from ostinato.clause.task.clause_worker import Worker
 from ostinato.rows.batches import Batch, OutputRows, row_masks
-from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_batches import joined
-from ostinato.runtimes.task.stream_intake import Gate
-from ostinato.runtimes.task.stream_state import EMPTY, BucketState, read_rows, segments_of, stamped
-from ostinato.runtimes.task.worker import Worker
-from ostinato.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
+from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of, stamped
+from ostinato.streams.intake import Gate
+from ostinato.streams.record_batches import joined
+from ostinato.streams.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
 from ostinato.workloads.plan.typed_clauses import TypedClauses
 from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.stream.clauses_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.planning.plan import MatchPlan
-from ostinato.planning.slicing import margins_of, slicing_of
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.slicing import margins_of, slicing_of
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.task.stream_state import check_kept_rows
-from ostinato.stored_state import check, check_ranges, whole_numbers
+from ostinato.streams.bucket_state import check_kept_rows
+from ostinato.streams.stored_state import check, check_ranges, whole_numbers
 from ostinato.workloads.task.clause_events import NO_HISTORY, History, StreamRows
 from ostinato.workloads.task.clauses_worker import StreamFound
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.stream.clause_stream import Counts
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.event_queries.task.match_columns import Scene, shown_matches
@@ -22,11 +23,10 @@ from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker, 
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import Batch, row_masks
 from ostinato.rows.column_names import PREFIX
-from ostinato.runtimes.task.stream import Counts
-from ostinato.runtimes.task.stream_batches import joined
-from ostinato.runtimes.task.stream_intake import Gate, Intake
-from ostinato.runtimes.task.stream_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
-from ostinato.stored_state import Section, check, check_columns_are
+from ostinato.streams.bucket_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
+from ostinato.streams.intake import Gate, Intake
+from ostinato.streams.record_batches import joined
+from ostinato.streams.stored_state import Section, check, check_columns_are
 from ostinato.workloads.task.arrival_rows import Arrival, Numbering, arrive, links, next_link
 from ostinato.workloads.task.shared_event_matches import SharedPlan
 

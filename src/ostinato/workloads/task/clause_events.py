@@ -13,6 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.task.neighbour_conditions import NeighbourConditions
+from ostinato.clause.task.sorted_columns import SortedColumns
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Column, Expr, Navigation
@@ -20,11 +23,8 @@ from ostinato.expressions.typing import LeafType
 from ostinato.expressions.values.value_order import OrderKey, group_numbers, sortable
 from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.constants import NO_TIME
-from ostinato.planning.typed import TypedPlan
 from ostinato.rows.batches import Batch, Mask
 from ostinato.rows.ordering import Ordered, order_rows
-from ostinato.runtimes.task.columns import SortedColumns
-from ostinato.runtimes.task.neighbours import NeighbourConditions
 from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.plan.clause_conditions import PLACE, RowTest
 from ostinato.workloads.plan.row_graph import Place

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.planning.plan import MatchPlan
+from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.rows.matches import Matches, ranges
 from ostinato.workloads.plan.clause_groups import ClauseProgram
 from ostinato.workloads.plan.row_graph import NOTHING, Turn

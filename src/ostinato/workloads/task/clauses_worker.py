@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.calls.bounds import Bounds
+from ostinato.clause.matching.match_engine import check_longest
+from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.errors import MatchError, speaking_of
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions.syntax import Expr
-from ostinato.matching.engine import check_longest
 from ostinato.rows.batches import Batch, Mask, OutputRows
-from ostinato.runtimes.task.worker import Window, Worker
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.matcher.materialise import PatternMatches
 from ostinato.workloads.plan.clause_groups import ClauseProgram

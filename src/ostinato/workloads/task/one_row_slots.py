@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.plan.match_plan import MatchPlan, slot_name
+from ostinato.clause.task.sorted_columns import SortedColumns
 from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier
-from ostinato.planning.plan import MatchPlan, slot_name
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.match_navigation import NO_ROW
-from ostinato.runtimes.task.columns import SortedColumns
 from ostinato.workloads.plan.clause_groups import ClauseProgram
 from ostinato.workloads.plan.row_graph import NOTHING
 from ostinato.workloads.task.clause_matches import FoundRows

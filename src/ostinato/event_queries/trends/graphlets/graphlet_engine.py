@@ -34,7 +34,7 @@ from ostinato.event_queries.trends.graphlets.graphlet import Matrix, decide
 from ostinato.event_queries.trends.graphlets.graphlet_state import STATE, pack, unpack
 from ostinato.event_queries.trends.graphlets.walk import Walk, parts_of
 from ostinato.event_queries.trends.shared.loops import Loop, possible_loops
-from ostinato.stored_state import reading
+from ostinato.streams.stored_state import reading
 
 PROGRAMS = "programs on graphlets"
 """In the statistics: the programs that ran here."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.stored_state import LARGEST, check, check_ascending, check_ranges
+from ostinato.streams.stored_state import LARGEST, check, check_ascending, check_ranges
 
 _VERSION = 1
 STATE = "the sums in the state of these event queries"

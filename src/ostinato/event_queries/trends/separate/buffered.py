@@ -27,7 +27,7 @@ from ostinato.event_queries.trends.separate.ordered_edges import OrderedEdges
 from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
 from ostinato.event_queries.trends.separate.totals import Counted, Totals, as_results, pack_totals, unpack_totals
 from ostinato.event_queries.trends.separate.visiting import Visit
-from ostinato.stored_state import LARGEST, check, reading
+from ostinato.streams.stored_state import LARGEST, check, reading
 
 NOT_BEGUN = NO_WINDOW
 MOST_ROWS = 1 << 17

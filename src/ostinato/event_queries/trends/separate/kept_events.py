@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, Events, Program
-from ostinato.stored_state import LARGEST, check, check_ascending, check_ranges
+from ostinato.streams.stored_state import LARGEST, check, check_ascending, check_ranges
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

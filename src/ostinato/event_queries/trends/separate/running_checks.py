@@ -11,7 +11,7 @@ import numpy as np
 from ostinato.event_queries.trends.numbers.limbs import BASE, STEP
 from ostinato.event_queries.trends.separate.running_arrays import FAR, UNBOUNDED, WINDOWS
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
-from ostinato.stored_state import LARGEST
+from ostinato.streams.stored_state import LARGEST
 
 BROKEN = np.int64(-1)
 _LARGEST_EXPONENT = 1 << 40

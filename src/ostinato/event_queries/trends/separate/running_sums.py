@@ -19,7 +19,7 @@ from ostinato.event_queries.trends.separate.running_results import RunningResult
 from ostinato.event_queries.trends.separate.slot_values import SlotLayout, value_bits
 from ostinato.event_queries.trends.separate.sums import Values
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.stored_state import check
+from ostinato.streams.stored_state import check
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -18,7 +18,7 @@ from ostinato.event_queries.trends.separate.buffered import Buffered
 from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
 from ostinato.event_queries.trends.separate.running_plan import needs_events
 from ostinato.event_queries.trends.separate.running_sums import RunningSums
-from ostinato.stored_state import check, reading
+from ostinato.streams.stored_state import check, reading
 
 MAGIC = b"OSTt"
 VERSION = 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Extended, Numbers, Program, QueryResults, SlotKind
-from ostinato.stored_state import check
+from ostinato.streams.stored_state import check
 
 REAL_BITS = 1074
 """Every finite double is a multiple of 2**-1074: sums of doubles are kept as such multiples, so their order is of no

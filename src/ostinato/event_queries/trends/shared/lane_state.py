@@ -27,7 +27,7 @@ from ostinato.event_queries.trends.shared.sections import (
     OPEN_FIRST,
     OPEN_NEXT,
 )
-from ostinato.stored_state import LARGEST, check, check_ranges, reading
+from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading
 
 if TYPE_CHECKING:
     from ostinato.event_queries.trends.shared.shared_engine import Work

@@ -1,1 +1,0 @@
-"""Pattern -> what to look for next: rewrites, then a position automaton with ordered choices. No arrays here."""

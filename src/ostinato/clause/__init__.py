@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE, from its text to output rows."""

@@ -1,0 +1,1 @@
+"""Row pattern -> position automaton with ordered choices. No arrays here."""

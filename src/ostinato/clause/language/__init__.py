@@ -1,0 +1,1 @@
+"""Text or fluent calls -> clause, and back; names tied to the columns of an input."""

@@ -1,0 +1,349 @@
+"""Parsed clause + the input's column names -> bound clause: what every name and navigation stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from ostinato.clause.language import vocabulary
+from ostinato.clause.language.clause_checks import unknown_variable
+from ostinato.clause.query.bound_clause import BoundClause, BoundKey
+from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure
+from ostinato.clause.query.pattern import variables
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.expressions.parsing import is_niladic
+from ostinato.expressions.syntax import (
+    Aggregate,
+    Anchor,
+    Call,
+    Column,
+    ColumnRef,
+    Expr,
+    Field,
+    Literal,
+    MatchNumber,
+    Name,
+    Navigation,
+    RowClassifier,
+    RowSet,
+    Star,
+    rebuild,
+    span_of,
+)
+
+MAX_OFFSET = 2**31 - 1
+
+
+def bind(clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool = False) -> BoundClause:
+    """Resolves every name; raises QueryError with a caret for what can't be resolved."""
+    names = _Names(clause, tuple(columns), case_sensitive)
+    partition = tuple(names.column(key.column, key.span) for key in clause.partition_by)
+    order = tuple(BoundKey(names.column(key.column, key.span), key) for key in clause.order_by)
+    measures = tuple(
+        Measure(measure.name, _Binder(names, in_define=False).bind(measure.expression)) for measure in clause.measures
+    )
+    conditions = {
+        definition.variable: _Binder(names, in_define=True).bind(definition.condition)
+        for definition in clause.definitions
+    }
+    unions = {subset.name: frozenset(subset.members) for subset in clause.subsets}
+    bound = BoundClause(clause, tuple(columns), names.primary, partition, order, measures, conditions, unions)
+    _check_output_names(bound, names)
+    return bound
+
+
+def _check_output_names(bound: BoundClause, names: _Names) -> None:
+    seen: set[str] = set()
+    for name in bound.output_names:
+        if names.fold(name) in seen:
+            raise QueryError(
+                "DUPLICATE_COLUMN",
+                f"two output columns are named '{name}'",
+                text=bound.clause.text,
+                hint="give the measure another name: ALL ROWS PER MATCH also shows the input's columns",
+            )
+        seen.add(names.fold(name))
+
+
+class _Names:
+    """The names a clause may use: columns of the input, variables, union variables."""
+
+    def __init__(self, clause: MatchRecognize, columns: tuple[str, ...], case_sensitive: bool) -> None:
+        self.clause = clause
+        self.columns = columns
+        self.primary = variables(clause.pattern)
+        self.unions = {subset.name: frozenset(subset.members) for subset in clause.subsets}
+        self.fold: Callable[[str], str] = (lambda name: name) if case_sensitive else str.lower
+        self.by_name: dict[str, list[str]] = {}
+        for column in columns:
+            self.by_name.setdefault(self.fold(column), []).append(column)
+
+    def fail(self, code: str, message: str, span: Span | None, hint: str | None = None) -> NoReturn:
+        raise QueryError(code, message, text=self.clause.text, span=span, hint=hint)
+
+    def column(self, name: Name, span: Span | None) -> str:
+        found = self.by_name.get(self.fold(name.text), [])
+        if not found:
+            hint = did_you_mean(name.text, self.columns) or f"the columns are {', '.join(self.columns[:20])}"
+            self.fail("UNKNOWN_COLUMN", f"the input has no column '{name.text}'", span, hint)
+        if len(found) > 1:
+            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(found)}", span)
+        return found[0]
+
+    def has_column(self, name: Name) -> bool:
+        return self.fold(name.text) in self.by_name
+
+    def rows(self, name: Name) -> RowSet:
+        """The primary variables of a (union) variable, or None when there is no such variable."""
+        if name.folded in self.primary:
+            return frozenset((name.folded,))
+        return self.unions.get(name.folded)
+
+    def variable(self, name: Name, span: Span | None) -> RowSet:
+        rows = self.rows(name)
+        if rows is None:
+            unknown_variable(self.clause, name.text, (*self.primary, *self.unions), span=span)
+        return rows
+
+
+@dataclass(slots=True)
+class _Operand:
+    """What is seen while one navigation's or aggregate's argument is read: whose rows it speaks of."""
+
+    what: str
+    rows: RowSet = None
+    qualified: bool | None = None
+    refers: bool = False
+
+
+class _Binder:
+    """Binds one expression of MEASURES or DEFINE."""
+
+    def __init__(self, names: _Names, *, in_define: bool) -> None:
+        self.names = names
+        self.in_define = in_define
+
+    # --- around navigations ---
+
+    def bind(self, expr: Expr) -> Expr:
+        """An expression outside of any navigation: bare references mean RUNNING LAST."""
+        match expr:
+            case ColumnRef():
+                return self._outer_reference(expr)
+            case Call(name=name) if name in vocabulary.LOGICAL_NAVIGATION:
+                return self._logical(expr)
+            case Call(name=name) if name in vocabulary.PHYSICAL_NAVIGATION:
+                return self._physical(expr)
+            case Call(name="classifier"):
+                self._no_semantics(expr)
+                return Navigation(RowClassifier(expr.span), self._classifier_rows(expr), Anchor.LAST, span=expr.span)
+            case Call(name="match_number"):
+                return self._match_number(expr)
+            case Call(name=name) if vocabulary.aggregate_name(name) is not None:
+                return self._aggregate(expr)
+            case Call():
+                self._plain_call(expr, refuse_nondeterministic=self.in_define)
+            case Star():
+                self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
+        return rebuild(expr, self.bind)
+
+    def _outer_reference(self, expr: ColumnRef) -> Expr:
+        if self._is_niladic(expr):
+            return Call(expr.parts[0].text.lower(), span=expr.span)
+        qualifier, row_expr = self._resolve(expr)
+        rows = None if qualifier is None else self.names.variable(qualifier, expr.span)
+        return Navigation(row_expr, rows, Anchor.LAST, span=expr.span)
+
+    def _is_niladic(self, expr: ColumnRef) -> bool:
+        first = expr.parts[0]
+        return len(expr.parts) == 1 and is_niladic(first.text) and not self.names.has_column(first)
+
+    def _resolve(self, expr: ColumnRef) -> tuple[Name | None, Expr]:
+        """The qualifying variable, if any, and the column with the fields taken from it."""
+        first, *rest = expr.parts
+        qualifier = None
+        if rest and self.names.rows(first) is not None:
+            qualifier, (first, *rest) = first, rest
+        elif rest and not self.names.has_column(first):
+            input_name = self.names.clause.input_name
+            if input_name is not None and first.text.lower() == input_name.lower():
+                self.names.fail(
+                    "QUALIFIED_BY_TABLE",
+                    f"the table's name '{first.text}' can't qualify columns in MEASURES and DEFINE",
+                    expr.span,
+                    "leave it out, or write a pattern variable",
+                )
+            self.names.variable(first, expr.span)  # raises UNKNOWN_VARIABLE
+        row_expr: Expr = Column(self.names.column(first, expr.span), expr.span)
+        for part in rest:
+            row_expr = Field(row_expr, part, expr.span)
+        return qualifier, row_expr
+
+    # --- navigations ---
+
+    def _logical(self, call: Call) -> Navigation:
+        final = self._is_final(call)
+        operand, skip = self._navigation_arguments(call, default=0)
+        seen = _Operand(call.name.upper())
+        row_expr = self._operand(operand, seen)
+        self._must_refer(seen, call)
+        anchor = Anchor.FIRST if call.name == "first" else Anchor.LAST
+        return Navigation(row_expr, seen.rows, anchor, skip=skip, final=final, span=call.span)
+
+    def _physical(self, call: Call) -> Navigation:
+        self._no_semantics(call)
+        operand, distance = self._navigation_arguments(call, default=1)
+        shift = -distance if call.name == "prev" else distance
+        if isinstance(operand, Call) and operand.name in vocabulary.LOGICAL_NAVIGATION:
+            return replace(self._logical(operand), shift=shift, span=call.span)
+        seen = _Operand(call.name.upper())
+        row_expr = self._operand(operand, seen)
+        self._must_refer(seen, call)
+        return Navigation(row_expr, seen.rows, Anchor.LAST, shift=shift, span=call.span)
+
+    def _navigation_arguments(self, call: Call, *, default: int) -> tuple[Expr, int]:
+        if not 1 <= len(call.args) <= 2 or call.distinct:
+            self.names.fail("INVALID_NAVIGATION", f"{call.name.upper()} takes an expression and an offset", call.span)
+        if len(call.args) == 1:
+            return call.args[0], default
+        offset = call.args[1]
+        if not (isinstance(offset, Literal) and offset.kind == "number" and offset.text.rstrip("lLsSyY").isdigit()):
+            self.names.fail(
+                "INVALID_NAVIGATION",
+                f"the offset of {call.name.upper()} must be a whole number that isn't negative, written as a literal",
+                span_of(offset),
+            )
+        distance = int(offset.text.rstrip("lLsSyY"))
+        if distance > MAX_OFFSET:
+            self.names.fail("INVALID_NAVIGATION", f"offsets go up to {MAX_OFFSET}", span_of(offset))
+        return call.args[0], distance
+
+    def _must_refer(self, seen: _Operand, call: Call) -> None:
+        if not seen.refers:
+            self.names.fail(
+                "INVALID_NAVIGATION", f"{seen.what} needs a column or CLASSIFIER() in its argument", call.span
+            )
+
+    def _is_final(self, call: Call) -> bool:
+        if call.semantics == "final" and self.in_define:
+            self.names.fail("FINAL_IN_DEFINE", "FINAL can't be used in DEFINE: the match isn't known yet", call.span)
+        return call.semantics == "final"
+
+    def _no_semantics(self, call: Call) -> None:
+        if call.semantics is not None:
+            self.names.fail(
+                "INVALID_NAVIGATION",
+                f"{call.semantics.upper()} goes with FIRST, LAST and aggregates, not with {call.name.upper()}",
+                call.span,
+            )
+
+    # --- aggregates ---
+
+    def _aggregate(self, call: Call) -> Aggregate:
+        final = self._is_final(call)
+        name = vocabulary.aggregate_name(call.name)
+        assert name is not None
+        if name == "count" and len(call.args) == 1 and isinstance(star := call.args[0], Star):
+            rows = None if star.qualifier is None else self.names.variable(star.qualifier, star.span)
+            return Aggregate("count", (), rows, final=final, span=call.span)
+        if name == "count" and not call.args:
+            return Aggregate("count", (), None, final=final, span=call.span)
+        if len(call.args) != vocabulary.AGGREGATE_ARGUMENTS[name]:
+            number = vocabulary.AGGREGATE_ARGUMENTS[name]
+            self.names.fail("INVALID_ARGUMENTS", f"{call.name} takes {number} argument{'s'[: number - 1]}", call.span)
+        seen = _Operand(call.name.upper())
+        args = tuple(self._operand(arg, seen) for arg in call.args)
+        return Aggregate(name, args, seen.rows, call.distinct, final, call.span)
+
+    # --- inside navigations and aggregates: one row ---
+
+    def _operand(self, expr: Expr, seen: _Operand) -> Expr:
+        """An expression over one row; notes whose row, and that it is only one variable's."""
+        match expr:
+            case ColumnRef():
+                if self._is_niladic(expr):
+                    return Call(expr.parts[0].text.lower(), span=expr.span)
+                qualifier, row_expr = self._resolve(expr)
+                self._note(seen, None if qualifier is None else self.names.variable(qualifier, expr.span), expr.span)
+                return row_expr
+            case Call(name="classifier"):
+                self._no_semantics(expr)
+                self._note(seen, self._classifier_rows(expr), expr.span)
+                return RowClassifier(expr.span)
+            case Call(name="match_number"):
+                return self._match_number(expr)
+            case Call(name=name) if name in vocabulary.LOGICAL_NAVIGATION | vocabulary.PHYSICAL_NAVIGATION:
+                self.names.fail(
+                    "INVALID_NAVIGATION",
+                    f"{name.upper()} can't stand inside {seen.what}",
+                    expr.span,
+                    "only FIRST or LAST may stand inside PREV or NEXT, directly and once",
+                )
+            case Call(name=name) if vocabulary.aggregate_name(name) is not None:
+                self.names.fail("NESTED_AGGREGATE", f"the aggregate {name} can't stand inside {seen.what}", expr.span)
+            case Call():
+                self._plain_call(expr, refuse_nondeterministic=True)
+            case Star():
+                self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
+        return rebuild(expr, lambda part: self._operand(part, seen))
+
+    def _note(self, seen: _Operand, rows: RowSet, span: Span | None) -> None:
+        qualified = rows is not None
+        if seen.refers and (seen.qualified != qualified or seen.rows != rows):
+            self.names.fail(
+                "MIXED_VARIABLES",
+                f"the argument of {seen.what} speaks of more than one variable",
+                span,
+                "one navigation or aggregate reads rows of one variable; combine several of them instead",
+            )
+        seen.refers, seen.qualified, seen.rows = True, qualified, rows
+
+    def _classifier_rows(self, call: Call) -> RowSet:
+        if not call.args:
+            return None
+        argument = call.args[0]
+        if len(call.args) > 1 or not (isinstance(argument, ColumnRef) and len(argument.parts) == 1):
+            self.names.fail("INVALID_NAVIGATION", "CLASSIFIER takes nothing or one pattern variable", call.span)
+        return self.names.variable(argument.parts[0], argument.span)
+
+    def _match_number(self, call: Call) -> MatchNumber:
+        self._no_semantics(call)
+        if call.args:
+            self.names.fail("INVALID_NAVIGATION", "MATCH_NUMBER takes no argument", call.span)
+        mode = self.names.clause.mode
+        if self.in_define and mode is not MatchMode.PREFERRED:
+            self.names.fail(
+                "UNSUPPORTED_IN_CLAUSE", f"MATCH_NUMBER() in DEFINE has no meaning with {mode.value}", call.span
+            )
+        return MatchNumber(call.span)
+
+    def _plain_call(self, call: Call, *, refuse_nondeterministic: bool) -> None:
+        self._no_semantics(call)
+        if call.name in vocabulary.OTHER_AGGREGATES:
+            self.names.fail(
+                "UNSUPPORTED_FUNCTION",
+                f"the aggregate {call.name} isn't supported inside MATCH_RECOGNIZE",
+                call.span,
+                f"supported: {', '.join(sorted(vocabulary.AGGREGATE_ARGUMENTS))}",
+            )
+        if call.name in vocabulary.GENERATORS:
+            self.names.fail(
+                "UNSUPPORTED_FUNCTION",
+                f"{call.name} makes several rows of one; a measure is one value",
+                call.span,
+                "apply it to the clause's output",
+            )
+        if call.name in vocabulary.WINDOW_FUNCTIONS:
+            self.names.fail(
+                "UNSUPPORTED_FUNCTION",
+                f"the window function {call.name} isn't supported inside MATCH_RECOGNIZE",
+                call.span,
+                vocabulary.WINDOW_FUNCTIONS[call.name],
+            )
+        if call.distinct:
+            self.names.fail("INVALID_ARGUMENTS", f"DISTINCT goes with aggregates, not with {call.name}", call.span)
+        if refuse_nondeterministic and call.name in vocabulary.NONDETERMINISTIC:
+            self.names.fail(
+                "NONDETERMINISTIC_FUNCTION", f"{call.name} may differ each time it is asked for one row", call.span
+            )

@@ -1,0 +1,290 @@
+"""Text of one MATCH_RECOGNIZE clause -> MatchRecognize. The grammar is in docs/reference.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from ostinato.clause.language.clause_checks import check_clause
+from ostinato.clause.language.pattern_parser import row_pattern
+from ostinato.clause.query.clause import (
+    Definition,
+    MatchMode,
+    MatchRecognize,
+    Measure,
+    Output,
+    PartitionKey,
+    Skip,
+    SkipKind,
+    SortKey,
+    Subset,
+)
+from ostinato.clause.query.pattern import MAX_BOUND
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.intervals import parse_interval
+from ostinato.expressions.lexer import Kind
+from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.syntax import Literal, Name
+
+Item = TypeVar("Item")
+
+_ORDER = "PARTITION BY, ORDER BY, MEASURES, rows per match, AFTER MATCH SKIP, PATTERN, WITHIN, SUBSET, DEFINE"
+
+
+def parse_clause(
+    text: str, *, input_name: str | None = None, double_quoted_identifiers: bool = False
+) -> MatchRecognize:
+    """The clause inside `MATCH_RECOGNIZE ( ... )`; those words and parentheses may be there or not.
+
+    >>> query = parse_clause("ORDER BY ts MEASURES LAST(B.price) AS top PATTERN (A B+) DEFINE B AS price > PREV(price)")
+    >>> [measure.name for measure in query.measures]
+    ['top']
+    """
+    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
+    wrapped = cursor.accept("MATCH_RECOGNIZE", "(")
+    query = _ClauseParser(cursor, input_name).clause()
+    if wrapped:
+        cursor.expect(")")
+    cursor.expect_end("the clause", hint=f"the order is: {_ORDER}")
+    check_clause(query)
+    return query
+
+
+def parse_partition_keys(text: str) -> tuple[PartitionKey, ...]:
+    """What may follow PARTITION BY."""
+    return _whole_list(text, "partition_keys")
+
+
+def parse_sort_keys(text: str) -> tuple[SortKey, ...]:
+    """What may follow ORDER BY."""
+    return _whole_list(text, "sort_keys")
+
+
+def _whole_list(text: str, what: str) -> tuple[Any, ...]:
+    cursor = Cursor(text)
+    keys: tuple[Any, ...] = getattr(_ClauseParser(cursor, None), what)()
+    if cursor.token.kind is not Kind.END:
+        cursor.fail(f"expected a column, found {cursor.describe()}")
+    return keys
+
+
+class _ClauseParser:
+    def __init__(self, cursor: Cursor, input_name: str | None) -> None:
+        self.cursor = cursor
+        self.input_name = input_name
+        self.expressions = ExpressionParser(cursor)
+
+    def clause(self) -> MatchRecognize:
+        cursor = self.cursor
+        partition_by = self.partition_keys() if cursor.accept("PARTITION", "BY") else ()
+        order_by = self.sort_keys() if cursor.accept("ORDER", "BY") else ()
+        measures = self._listed(self._measure) if cursor.accept("MEASURES") else ()
+        output, show_timeouts = self._rows_per_match()
+        mode, skip = self._after_match()
+        self._refuse_seek()
+        cursor.expect("PATTERN", "(", hint=f"the order is: {_ORDER}")
+        pattern = row_pattern(cursor, closing=")")
+        within = self._within()
+        max_length = self._max_length(None)
+        subsets = self._listed(self._subset) if cursor.accept("SUBSET") else ()
+        definitions = self._listed(self._definition) if cursor.accept("DEFINE") else ()
+        max_length = self._max_length(max_length)
+        return MatchRecognize(
+            pattern=pattern,
+            partition_by=partition_by,
+            order_by=order_by,
+            measures=measures,
+            output=output,
+            show_timeouts=show_timeouts,
+            mode=mode,
+            skip=skip,
+            within=within,
+            max_length=max_length,
+            subsets=subsets,
+            definitions=definitions,
+            input_name=self.input_name,
+            text=cursor.text,
+        )
+
+    def _listed(self, item: Callable[[], Item]) -> tuple[Item, ...]:
+        items = [item()]
+        while self.cursor.accept(","):
+            items.append(item())
+        return tuple(items)
+
+    # --- keys ---
+
+    def _key_column(self, where: str) -> PartitionKey:
+        cursor, start = self.cursor, self.cursor.token.span
+        if cursor.token.kind not in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
+            cursor.fail(f"{where} takes plain columns", code="KEY_NOT_A_COLUMN")
+        name, span = cursor.name("a column")
+        while cursor.sees(".") and cursor.ahead().kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
+            cursor.take()
+            self._check_qualifier(name, where)
+            name, span = cursor.name("a column")
+        if cursor.token.upper in ("(", "+", "-", "*", "/", "%", "||", "[", "."):
+            cursor.fail(
+                f"{where} takes plain columns, no expressions",
+                code="KEY_NOT_A_COLUMN",
+                span=start.to(cursor.token.span),
+                hint="compute it in a sub-query that feeds the clause",
+            )
+        return PartitionKey(name, start.to(span))
+
+    def _check_qualifier(self, qualifier: Name, where: str) -> None:
+        if self.input_name is None or qualifier.text.lower() != self.input_name.lower():
+            self.cursor.fail(
+                f"'{qualifier.text}' isn't the name of the input table",
+                code="KEY_NOT_A_COLUMN",
+                hint=f"{where} takes plain columns of the input",
+            )
+
+    def partition_keys(self) -> tuple[PartitionKey, ...]:
+        return self._listed(lambda: self._key_column("PARTITION BY"))
+
+    def sort_keys(self) -> tuple[SortKey, ...]:
+        return self._listed(self._sort_key)
+
+    def _sort_key(self) -> SortKey:
+        cursor, key = self.cursor, self._key_column("ORDER BY")
+        descending = False
+        if cursor.accept("DESC"):
+            descending = True
+        else:
+            cursor.accept("ASC")
+        nulls_first = None
+        if cursor.accept("NULLS", "FIRST"):
+            nulls_first = True
+        elif cursor.accept("NULLS", "LAST"):
+            nulls_first = False
+        if nulls_first is (not descending):  # Spark's default, so that both spellings are the same query
+            nulls_first = None
+        return SortKey(key.column, descending, nulls_first, key.span)
+
+    # --- what is shown, where to go on ---
+
+    def _measure(self) -> Measure:
+        cursor = self.cursor
+        expression = self.expressions.expression()
+        cursor.expect("AS", hint="every measure is named: expression AS name")
+        name, _ = cursor.name("the measure's name")
+        return Measure(name.text, expression)
+
+    def _rows_per_match(self) -> tuple[Output, bool]:
+        """What is shown of a match, and whether partial matches that timed out are shown like one."""
+        cursor = self.cursor
+        if cursor.accept("ONE", "ROW", "PER", "MATCH"):
+            output = Output.ONE_ROW
+        elif cursor.accept("ALL", "ROWS", "PER", "MATCH"):
+            output = self._all_rows()
+        else:
+            return Output.ONE_ROW, False
+        return output, cursor.accept("SHOW", "TIMEOUT", "MATCHES")
+
+    def _all_rows(self) -> Output:
+        cursor = self.cursor
+        if cursor.accept("OMIT", "EMPTY", "MATCHES"):
+            return Output.ALL_ROWS_OMIT_EMPTY
+        if cursor.accept("WITH", "UNMATCHED", "ROWS"):
+            return Output.ALL_ROWS_WITH_UNMATCHED
+        cursor.accept("SHOW", "EMPTY", "MATCHES")
+        return Output.ALL_ROWS
+
+    def _after_match(self) -> tuple[MatchMode, Skip]:
+        mode, mode_start = self._mode(), self.cursor.token
+        skip = self._skip() if self.cursor.sees("AFTER") else None
+        if mode is None:
+            mode = self._mode()
+        if mode is not None and skip is not None:
+            self.cursor.fail(
+                f"{mode.value} takes the place of AFTER MATCH SKIP; only one of them can stand here",
+                code="SKIP_WITH_MODE",
+                span=mode_start.span,
+            )
+        return mode or MatchMode.PREFERRED, skip or Skip()
+
+    def _mode(self) -> MatchMode | None:
+        for mode in (MatchMode.ALL, MatchMode.INCREMENTAL, MatchMode.MAXIMAL):
+            if self.cursor.accept(*mode.value.split()):
+                return mode
+        return None
+
+    def _skip(self) -> Skip:
+        cursor = self.cursor
+        start = cursor.expect("AFTER", "MATCH", "SKIP").span
+        if cursor.accept("PAST", "LAST", "ROW"):
+            return Skip(span=start)
+        cursor.expect("TO", hint="SKIP PAST LAST ROW, TO NEXT ROW, TO FIRST v, TO LAST v or TO v")
+        if cursor.accept("NEXT", "ROW"):
+            return Skip(SkipKind.TO_NEXT_ROW, span=start)
+        kind = SkipKind.TO_LAST
+        if cursor.token.upper in ("FIRST", "LAST") and self._name_follows():
+            kind = SkipKind.TO_FIRST if cursor.take().upper == "FIRST" else SkipKind.TO_LAST
+        name, span = cursor.name("a pattern variable")
+        return Skip(kind, name.folded, span)
+
+    def _name_follows(self) -> bool:
+        after = self.cursor.ahead()
+        named = after.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
+        return named and not (after.upper == "PATTERN" and self.cursor.ahead(2).upper == "(")
+
+    def _refuse_seek(self) -> None:
+        for word in ("INITIAL", "SEEK"):
+            if self.cursor.sees(word, "PATTERN"):
+                self.cursor.fail(
+                    f"{word} belongs to row pattern recognition in windows, not to this clause",
+                    code="UNSUPPORTED_IN_CLAUSE",
+                )
+
+    # --- bounds ---
+
+    def _within(self) -> timedelta | None:
+        cursor = self.cursor
+        if not cursor.accept("WITHIN"):
+            return None
+        if not cursor.sees("INTERVAL"):
+            cursor.fail("WITHIN takes an interval", code="INVALID_WITHIN", hint="WITHIN INTERVAL '10' MINUTE")
+        start = cursor.token.span
+        literal = self.expressions.primary()
+        length = parse_interval(literal.text) if isinstance(literal, Literal) else None
+        if length is None or length.total_seconds() < 0:
+            cursor.fail(
+                "WITHIN takes a day-time interval that isn't negative",
+                code="INVALID_WITHIN",
+                span=start.to(literal.span),
+                hint="WITHIN INTERVAL '10' MINUTE; months have no fixed length",
+            )
+        return length
+
+    def _max_length(self, known: int | None) -> int | None:
+        cursor = self.cursor
+        if not cursor.sees("MAXLENGTH"):
+            return known
+        start = cursor.take().span
+        token = cursor.take()
+        if token.kind is not Kind.NUMBER or not token.text.isdigit() or not 1 <= int(token.text) <= MAX_BOUND:
+            cursor.fail(
+                f"MAXLENGTH takes a whole number from 1 to {MAX_BOUND}", code="INVALID_MAXLENGTH", span=token.span
+            )
+        if known is not None:
+            cursor.fail("MAXLENGTH stands here a second time", code="INVALID_MAXLENGTH", span=start)
+        return int(token.text)
+
+    # --- variables ---
+
+    def _subset(self) -> Subset:
+        cursor = self.cursor
+        name, _ = cursor.name("the union variable's name")
+        cursor.expect("=")
+        cursor.expect("(")
+        members = self._listed(lambda: cursor.name("a pattern variable")[0].folded)
+        cursor.expect(")")
+        return Subset(name.folded, members)
+
+    def _definition(self) -> Definition:
+        cursor = self.cursor
+        name, _ = cursor.name("a pattern variable")
+        cursor.expect("AS")
+        return Definition(name.folded, self.expressions.expression())

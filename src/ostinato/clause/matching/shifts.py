@@ -1,0 +1,62 @@
+"""Patterns of fixed length: a match starts wherever all masks hold, each shifted by its place. No automaton runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.clause.matching.spans import Spans
+from ostinato.kernels.kernel_cache import kernel
+
+
+def starting_rows(
+    masks: Sequence[NDArray[np.bool_] | None],
+    key_at: NDArray[np.int64],
+    time: NDArray[np.int64],
+    within: int,
+    spans: Spans,
+) -> NDArray[np.int64]:
+    """The rows at which a match of len(masks) rows starts; None stands for a mask that always holds."""
+    rows, length = int(key_at[-1]), len(masks)
+    if rows < length:
+        return np.empty(0, np.int64)
+    count = rows - length + 1
+    holds: NDArray[np.bool_] | None = None
+    for place, mask in enumerate(masks):
+        if mask is None:
+            continue
+        part = mask[place : place + count]
+        holds = part.copy() if holds is None else np.logical_and(holds, part, out=holds)
+    starts = np.arange(count, dtype=np.int64) if holds is None else np.flatnonzero(holds)
+    if len(key_at) > 2 or spans.start[0] > 0 or min(spans.stop[0], spans.end[0]) < rows:
+        key = np.searchsorted(key_at, starts, side="right") - 1
+        inside = (starts >= spans.start[key]) & (starts < spans.stop[key]) & (starts + length <= spans.end[key])
+        starts = starts[inside]
+    if within >= 0:
+        starts = starts[np.abs(time[starts + length - 1] - time[starts]) <= within]
+    return starts
+
+
+def after_last(starts: NDArray[np.int64], length: int, ahead: int, spans: Spans) -> NDArray[np.int64]:
+    """For each key the start from which rows to come decide; `starts` are the matches, `ahead` apart at least."""
+    in_reach = np.clip(spans.end - length + 1, spans.start, spans.stop)
+    undecided = np.where(spans.is_open, in_reach, spans.stop)
+    if not len(starts):
+        return undecided
+    last = np.searchsorted(starts, spans.stop, side="left") - 1
+    has_match = (last >= 0) & (starts[last] >= spans.start)
+    return np.maximum(undecided, np.where(has_match, starts[last] + ahead, spans.start))
+
+
+@kernel
+def without_overlap(starts, ahead):  # type: ignore[no-untyped-def]
+    """Which starts remain when the search goes on `ahead` rows after each match."""
+    kept = np.zeros(len(starts), np.bool_)
+    next_free = np.int64(-1)
+    for i in range(len(starts)):
+        if starts[i] >= next_free:
+            kept[i] = True
+            next_free = starts[i] + ahead
+    return kept

@@ -1,0 +1,63 @@
+"""Masks of rows (one per distinct row condition) -> one small number per row, and what each number allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.clause.matching.nfa_tables import pack_bits
+from ostinato.rows.batches import Mask
+
+ALWAYS = -1
+"""The condition of a variable that has none."""
+
+_DENSE_BITS = 16
+
+
+class Symbols(NamedTuple):
+    """`of_row[r]` is the symbol of row r; `allowed[s]` the states (bits) whose row condition holds under symbol s."""
+
+    of_row: NDArray[np.int32]
+    allowed: NDArray[np.uint64]
+
+
+def symbols_of(masks: Sequence[Mask], condition_of_state: Sequence[int], rows: int) -> Symbols:
+    """`condition_of_state[t]` names the mask that state t needs, or ALWAYS."""
+    of_row, holds = _number(masks, rows)
+    flags = np.ones((len(holds), len(condition_of_state)), np.bool_)
+    for state, condition in enumerate(condition_of_state):
+        if condition != ALWAYS:
+            flags[:, state] = holds[:, condition]
+    return Symbols(of_row, pack_bits(flags))
+
+
+def _number(masks: Sequence[Mask], rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Numbers the combinations that occur; `holds[symbol, mask]` says what each stands for."""
+    symbol = np.zeros(rows, np.int32)
+    holds = np.zeros((1, 0), np.bool_)
+    for start in range(0, len(masks), 8):
+        some = masks[start : start + 8]
+        bits = np.zeros(rows, np.uint8)  # eight masks at a time: work on bytes as long as possible
+        for i, mask in enumerate(some):
+            bits |= mask.view(np.uint8) << np.uint8(i)
+        mixed = bits if len(holds) == 1 else (symbol << len(some)) | bits
+        symbol, pairs = _renumber(mixed, len(holds) << len(some))
+        new = (pairs[:, None] >> np.arange(len(some))) & 1
+        holds = np.concatenate([holds[pairs >> len(some)], new.astype(np.bool_)], axis=1)
+    return symbol, holds
+
+
+def _renumber(mixed: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Dense numbers for the values that occur, and those values."""
+    if bound <= 1 << _DENSE_BITS:
+        present = np.zeros(bound, np.bool_)
+        present[mixed] = True
+        values = np.flatnonzero(present).astype(np.int32)
+        dense = np.zeros(bound, np.int32)
+        dense[values] = np.arange(len(values), dtype=np.int32)
+        return np.take(dense, mixed), values
+    values, symbol = np.unique(mixed, return_inverse=True)
+    return symbol.astype(np.int32), values.astype(np.int32)

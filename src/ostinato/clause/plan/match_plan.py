@@ -1,0 +1,255 @@
+"""Bound clause -> MatchPlan: what to ship of each row, which conditions run where, what the outputs are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ostinato.clause.automaton.distinct_labels import one_state_per_label
+from ostinato.clause.automaton.nfa import Nfa, build_nfa
+from ostinato.clause.automaton.pattern_rewrites import Rewrite, rewrite
+from ostinato.clause.plan.condition_parts import Condition, split_condition
+from ostinato.clause.plan.fixed_length import at_place, fixed_sequence
+from ostinato.clause.plan.navigations import depends_on_match, references, spread
+from ostinato.clause.query.bound_clause import BoundClause
+from ostinato.clause.query.clause import MatchMode
+from ostinato.clause.query.pattern import Pattern
+from ostinato.errors import QueryError
+from ostinato.expressions.syntax import (
+    Aggregate,
+    Column,
+    Expr,
+    Literal,
+    MatchNumber,
+    Navigation,
+    RowClassifier,
+    children,
+    rebuild,
+    string_literal,
+    walk,
+    with_label,
+)
+from ostinato.rows.column_names import PREFIX
+
+MAX_PUSHED = 1_000
+"""Conditions and expressions over one row that are evaluated before matching: more make Spark very slow."""
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A column that matching or the measures need: of the input itself, or computed from one row beforehand."""
+
+    name: str
+    expr: Expr
+
+    @property
+    def is_computed(self) -> bool:
+        return not isinstance(self.expr, Column)
+
+
+@dataclass(frozen=True, slots=True)
+class StateCondition:
+    """Places in the plan's lists of conditions; NONE where the state has no such part."""
+
+    row: int = NONE
+    neighbours: int = NONE
+    run: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """What is asked, taken apart. Knows no types; see `TypedPlan`."""
+
+    bound: BoundClause
+    pattern: Pattern
+    rewrites: tuple[Rewrite, ...]
+    nfa: Nfa
+    sequence: tuple[str, ...] | None
+    """The variables of a pattern of fixed length whose conditions need no automaton."""
+    row_conditions: tuple[Expr, ...]
+    neighbour_conditions: tuple[Expr, ...]
+    run_conditions: tuple[Expr, ...]
+    state_conditions: tuple[StateCondition, ...]
+    inputs: tuple[Input, ...]
+    slots: tuple[Expr, ...]
+    """What matching gives for each output row: navigations, aggregates, match numbers."""
+    outer: tuple[Expr, ...]
+    """The measures over `slot_name(i)` columns."""
+    shown: tuple[str, ...]
+    """The input columns that stand in the output."""
+    declined: dict[str, str] = field(default_factory=dict)
+    """Engines that can't run this query, and why."""
+
+    @property
+    def engine(self) -> str:
+        return "shifts" if self.sequence is not None else "search"
+
+    def input_name(self, expr: Expr) -> str:
+        return next(item.name for item in self.inputs if item.expr == expr)
+
+    @property
+    def needs_path(self) -> bool:
+        """Whether the labels of the rows of a match are needed once it is found."""
+        if self.bound.shows_all_rows:
+            return True
+        return any(
+            isinstance(slot, Aggregate)
+            or (isinstance(slot, Navigation) and (slot.rows is not None or depends_on_match(slot.operand)))
+            for slot in self.slots
+        )
+
+
+def slot_name(i: int) -> str:
+    return f"{PREFIX}m{i}"
+
+
+def make_plan(bound: BoundClause) -> MatchPlan:
+    """Takes the clause apart."""
+    for name in bound.columns:
+        if name.lower().startswith(PREFIX):
+            raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are ours: '{name}'")
+    pattern, rewrites = rewrite(bound.clause.pattern)
+    nfa = build_nfa(pattern)
+    if bound.clause.mode is MatchMode.ALL:
+        nfa = one_state_per_label(nfa)
+    sequence, conditions, declined = _state_conditions(bound, pattern, nfa)
+    lists = _Lists()
+    state_conditions = tuple(lists.add(condition) for condition in conditions)
+    inputs = _Inputs()
+    for condition in (*lists.neighbours, *lists.run):
+        inputs.of_condition(condition, bound.variables)
+    slots = Slots(inputs)
+    outer = tuple(slots.replace(measure.expression) for measure in bound.measures)
+    shown = (*bound.partition_by, *bound.shown_order, *bound.shown_rest)
+    for name in shown:
+        if name not in bound.partition_by:
+            inputs.add(Column(name))
+    pushed = len(lists.row) + sum(item.is_computed for item in inputs.found.values())
+    if pushed > MAX_PUSHED:
+        raise QueryError(
+            "TOO_MANY_CONDITIONS",
+            f"the clause has {pushed:,} different conditions and expressions over one row; {MAX_PUSHED:,} is the most",
+        )
+    return MatchPlan(
+        bound=bound,
+        pattern=pattern,
+        rewrites=rewrites,
+        nfa=nfa,
+        sequence=sequence,
+        row_conditions=tuple(lists.row),
+        neighbour_conditions=tuple(lists.neighbours),
+        run_conditions=tuple(lists.run),
+        state_conditions=state_conditions,
+        inputs=tuple(inputs.found.values()),
+        slots=tuple(slots.found),
+        outer=outer,
+        shown=shown,
+        declined=declined,
+    )
+
+
+def _state_conditions(
+    bound: BoundClause, pattern: Pattern, nfa: Nfa
+) -> tuple[tuple[str, ...] | None, list[Condition], dict[str, str]]:
+    """The condition of every state; with the fixed sequence of variables where that makes an automaton needless."""
+    declined: dict[str, str] = {}
+    sequence = fixed_sequence(pattern)
+    if sequence is None:
+        declined["shifts"] = "matches differ in length or labels"
+    elif bound.clause.show_timeouts:
+        declined["shifts"] = "partial matches that timed out are shown"
+    else:
+        placed = [
+            split_condition(at_place(bound.conditions[name], sequence, place), name)
+            if name in bound.conditions
+            else Condition()
+            for place, name in enumerate(sequence)
+        ]
+        if all(condition.run is None for condition in placed):
+            return sequence, placed, declined
+        declined["shifts"] = "a condition needs an aggregate or MATCH_NUMBER() of the run"
+    split = {name: split_condition(condition, name) for name, condition in bound.conditions.items()}
+    return None, [split.get(state.variable, Condition()) for state in nfa.states], declined
+
+
+class _Lists:
+    """Conditions of all states, each kept once."""
+
+    def __init__(self) -> None:
+        self.row: dict[Expr, int] = {}
+        self.neighbours: dict[Expr, int] = {}
+        self.run: dict[Expr, int] = {}
+
+    def add(self, condition: Condition) -> StateCondition:
+        return StateCondition(
+            self._place(self.row, condition.row),
+            self._place(self.neighbours, condition.neighbours),
+            self._place(self.run, condition.run),
+        )
+
+    @staticmethod
+    def _place(kept: dict[Expr, int], part: Expr | None) -> int:
+        return NONE if part is None else kept.setdefault(part, len(kept))
+
+
+class _Inputs:
+    """The columns to ship, each once, in the order in which they were first needed."""
+
+    def __init__(self) -> None:
+        self.found: dict[Expr, Input] = {}
+
+    def add(self, expr: Expr) -> None:
+        if expr not in self.found:
+            name = expr.name if isinstance(expr, Column) else f"{PREFIX}d{len(self.found)}"
+            self.found[expr] = Input(name, expr)
+
+    def of_condition(self, condition: Expr, variables: tuple[str, ...]) -> None:
+        for reference in references(condition):
+            if isinstance(reference, Navigation):
+                self.of_operand(reference.operand)
+            elif isinstance(reference, Aggregate):
+                for arg in reference.args:
+                    self.of_operand(arg)
+                    if not any(isinstance(node, MatchNumber) for node in walk(arg)):
+                        for labelled in labelled_arguments(arg, variables):
+                            self.of_operand(labelled)
+
+    def of_operand(self, operand: Expr) -> None:
+        """The operand as a whole, or, where it speaks of the match, the parts that don't."""
+        if not depends_on_match(operand):
+            if not isinstance(operand, Literal):
+                self.add(operand)
+        elif not isinstance(operand, RowClassifier | MatchNumber):
+            for part in children(operand):
+                self.of_operand(part)
+
+
+def labelled_arguments(arg: Expr, variables: tuple[str, ...]) -> list[Expr]:
+    """The argument of an aggregate in DEFINE, for each variable with its CLASSIFIER() filled in."""
+    if not any(isinstance(node, RowClassifier) for node in walk(arg)):
+        return [arg]
+    return [with_label(arg, string_literal(name)) for name in variables]
+
+
+class Slots:
+    """Replaces what speaks of the match by columns that matching fills."""
+
+    def __init__(self, inputs: _Inputs | None = None) -> None:
+        self.inputs = inputs
+        self.found: list[Expr] = []
+
+    def replace(self, expr: Expr) -> Expr:
+        return self._replaced(spread(expr))
+
+    def _replaced(self, expr: Expr) -> Expr:
+        if isinstance(expr, Navigation | Aggregate | MatchNumber):
+            return self._slot(expr)
+        return rebuild(expr, self._replaced)
+
+    def _slot(self, expr: Expr) -> Expr:
+        if expr not in self.found:
+            self.found.append(expr)
+            if self.inputs is not None:
+                for part in children(expr):
+                    self.inputs.of_operand(part)
+        return Column(slot_name(self.found.index(expr)))

@@ -1,0 +1,176 @@
+"""MatchPlan + the types of its inputs -> TypedPlan: checked, lowered, ready to be sent to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ostinato.calls.options import whole_number
+from ostinato.clause.plan.match_plan import MatchPlan, Slots, slot_name
+from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.expressions import types as t
+from ostinato.expressions.aggregate_types import aggregate_type
+from ostinato.expressions.run_conditions.lowering import lower_conditions
+from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.expressions.syntax import (
+    Aggregate,
+    Column,
+    Expr,
+    Literal,
+    MatchNumber,
+    Navigation,
+    RowClassifier,
+    span_of,
+)
+from ostinato.expressions.types import Settings
+from ostinato.expressions.typing import type_of
+
+DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
+MOST_PARTIAL_MATCHES = 10**15
+"""Kernels count in 64 bits, and allow a key a hundred times as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a query may use up before it is stopped."""
+
+    max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
+    """How many partial matches may be tried from one row of one key."""
+
+    def __post_init__(self) -> None:
+        whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralConditions:
+    """Run conditions taken apart like measures: `conditions` are over `slot_name(i)` columns."""
+
+    conditions: tuple[Expr, ...]
+    slots: tuple[Expr, ...]
+    slot_types: tuple[pa.DataType, ...]
+    reason: str
+    """What the kernel doesn't know."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedPlan:
+    """A plan whose types are known."""
+
+    plan: MatchPlan
+    settings: Settings
+    limits: Limits
+    input_types: Mapping[Expr, pa.DataType]
+    run: RunProgram | None
+    """The run conditions as the kernel takes them; None where there are none, or the kernel doesn't know them all."""
+    general: GeneralConditions | None
+    """The run conditions where the kernel doesn't know them all: evaluated row by row, slower."""
+    slot_types: tuple[pa.DataType, ...]
+
+
+def type_plan(
+    plan: MatchPlan,
+    input_type: Callable[[Expr], pa.DataType],
+    column_type: Callable[[str], pa.DataType],
+    settings: Settings,
+    limits: Limits = Limits(),
+) -> TypedPlan:
+    """Checks the types of everything that isn't Spark's to check. `input_type` answers for `plan.inputs`."""
+    types = {item.expr: t.normalise(input_type(item.expr), settings) for item in plan.inputs}
+
+    def operand_type(operand: Expr) -> pa.DataType:
+        if isinstance(operand, Literal):
+            return type_of(operand, lambda node: None, settings)
+        return types[operand]
+
+    def fixed_leaf(node: Expr) -> pa.DataType | None:
+        return operand_type(node.operand) if isinstance(node, Navigation) else None
+
+    with speaking_of(plan.bound.clause.text):
+        for condition in plan.neighbour_conditions:
+            check_condition(type_of(condition, fixed_leaf, settings), span_of(condition))
+        run, general = None, None
+        if plan.run_conditions:
+            try:
+                run = lower_conditions(plan.run_conditions, plan.bound.variables, operand_type, settings)
+            except QueryError as error:
+                if error.code != "UNSUPPORTED_ACROSS_ROWS":
+                    raise
+                general = _general(plan, operand_type, settings, error)
+        slot_types = tuple(_slot_type(slot, operand_type, settings) for slot in plan.slots)
+    _check_order(plan, column_type)
+    return TypedPlan(plan, settings, limits, types, run, general, slot_types)
+
+
+def _general(
+    plan: MatchPlan, operand_type: Callable[[Expr], pa.DataType], settings: Settings, declined: QueryError
+) -> GeneralConditions:
+    """The run conditions as measures of the match so far; the kernel's error where the evaluator declines too."""
+    slots = Slots()
+    conditions = tuple(slots.replace(condition) for condition in plan.run_conditions)
+    kinds = tuple(_slot_type(slot, operand_type, settings) for slot in slots.found)
+    by_name = {slot_name(i): kind for i, kind in enumerate(kinds)}
+    for condition in conditions:
+        try:
+            kind = type_of(
+                condition, lambda node: by_name.get(node.name) if isinstance(node, Column) else None, settings
+            )
+        except QueryError as error:
+            raise declined if error.code in ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION") else error from None
+        check_condition(kind, span_of(condition))
+    return GeneralConditions(conditions, tuple(slots.found), kinds, declined.message)
+
+
+def check_condition(kind: pa.DataType, span: Span | None) -> None:
+    """Raises NOT_A_CONDITION unless the type is that of a condition."""
+    if kind not in (t.BOOL, t.NULL):
+        raise QueryError("NOT_A_CONDITION", f"a condition is TRUE or FALSE, this is {t.spark_name(kind)}", span=span)
+
+
+def _slot_type(slot: Expr, operand_type: Callable[[Expr], pa.DataType], settings: Settings) -> pa.DataType:
+    match slot:
+        case MatchNumber():
+            return t.INT64
+        case Navigation(operand=RowClassifier()):
+            return t.STRING
+        case Navigation(operand=operand):
+            return operand_type(operand)
+        case Aggregate(name, args, span=span):
+            kinds = [type_of(arg, lambda node: argument_leaf(node, operand_type), settings) for arg in args]
+            return aggregate_type(name, kinds, span)
+    raise AssertionError(slot)
+
+
+def argument_leaf(node: Expr, operand_type: Callable[[Expr], pa.DataType]) -> pa.DataType | None:
+    """The type of a node of an aggregate's argument, if it is an input or speaks of the match."""
+    if isinstance(node, RowClassifier):
+        return t.STRING
+    if isinstance(node, MatchNumber):
+        return t.INT64
+    try:
+        return None if isinstance(node, Literal) else operand_type(node)
+    except KeyError:
+        return None
+
+
+def _check_order(plan: MatchPlan, column_type: Callable[[str], pa.DataType]) -> None:
+    for key in plan.bound.order_by:
+        if t.is_map(column_type(key.column)):
+            raise QueryError(
+                "TYPE_MISMATCH",
+                f"rows can't be ordered by '{key.column}': it is a map",
+                text=plan.bound.clause.text,
+                span=key.key.span,
+            )
+    if plan.bound.clause.within is not None:
+        first = plan.bound.order_by[0]
+        kind = column_type(first.column)
+        if not t.is_datetime(kind):
+            raise QueryError(
+                "INVALID_WITHIN",
+                f"WITHIN measures time, but the first ORDER BY column '{first.column}' is {t.spark_name(kind)}",
+                text=plan.bound.clause.text,
+                span=first.key.span,
+                hint="order by a DATE or TIMESTAMP first, or use MAXLENGTH",
+            )

@@ -1,0 +1,57 @@
+"""A clause tied to the columns of one input: every name resolved, every navigation explicit. No types yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ostinato.clause.query.clause import MatchRecognize, Measure, Output, SortKey
+from ostinato.expressions.syntax import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class BoundKey:
+    """A sort key whose column is known."""
+
+    column: str
+    key: SortKey
+
+
+@dataclass(frozen=True, slots=True)
+class BoundClause:
+    """`conditions` holds the DEFINE condition of each primary variable that has one."""
+
+    clause: MatchRecognize
+    columns: tuple[str, ...]
+    variables: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    order_by: tuple[BoundKey, ...]
+    measures: tuple[Measure, ...]
+    conditions: dict[str, Expr]
+    unions: dict[str, frozenset[str]]
+
+    @property
+    def shows_all_rows(self) -> bool:
+        return self.clause.output is not Output.ONE_ROW
+
+    @property
+    def shown_order(self) -> tuple[str, ...]:
+        """The order columns that ALL ROWS PER MATCH shows after the partition columns."""
+        order = dict.fromkeys(key.column for key in self.order_by)
+        return tuple(name for name in order if name not in self.partition_by) if self.shows_all_rows else ()
+
+    @property
+    def shown_rest(self) -> tuple[str, ...]:
+        """The input columns that ALL ROWS PER MATCH shows after the measures."""
+        if not self.shows_all_rows:
+            return ()
+        before = {*self.partition_by, *self.shown_order}
+        return tuple(name for name in self.columns if name not in before)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        measures = tuple(measure.name for measure in self.measures)
+        return (*self.partition_by, *self.shown_order, *measures, *self.shown_rest)
+
+    def rows_of(self, name: str) -> frozenset[str]:
+        """The primary variables that a variable or union variable stands for."""
+        return self.unions.get(name, frozenset((name,)))

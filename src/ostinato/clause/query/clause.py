@@ -1,0 +1,114 @@
+"""One MATCH_RECOGNIZE clause: everything that is asked of one table."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from ostinato.clause.query.pattern import Pattern
+from ostinato.errors import Span
+from ostinato.expressions.syntax import Expr, Name
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """`column [ASC|DESC] [NULLS FIRST|LAST]`; NULLs are first when ascending unless written otherwise (Spark)."""
+
+    column: Name
+    descending: bool = False
+    nulls_first: bool | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def puts_nulls_first(self) -> bool:
+        return (not self.descending) if self.nulls_first is None else self.nulls_first
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`expression AS name`."""
+
+    name: str
+    expression: Expr
+
+
+class Output(enum.Enum):
+    """What is shown of a match."""
+
+    ONE_ROW = "ONE ROW PER MATCH"
+    ALL_ROWS = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"
+    ALL_ROWS_OMIT_EMPTY = "ALL ROWS PER MATCH OMIT EMPTY MATCHES"
+    ALL_ROWS_WITH_UNMATCHED = "ALL ROWS PER MATCH WITH UNMATCHED ROWS"
+
+
+class MatchMode(enum.Enum):
+    """Which of the possible matches count."""
+
+    PREFERRED = "PREFERRED"
+    """The standard's: the first in preferment order from each start that the skip rule leaves."""
+    ALL = "ALL MATCHES"
+    """Every match from every row in every labeling (RIP)."""
+    INCREMENTAL = "INCREMENTAL MATCHES"
+    """The longest match for each last row (DejaVu, Definition 10)."""
+    MAXIMAL = "MAXIMAL MATCHES"
+    """The longest match for each first row (DejaVu, Definition 11)."""
+
+
+class SkipKind(enum.Enum):
+    PAST_LAST_ROW = "SKIP PAST LAST ROW"
+    TO_NEXT_ROW = "SKIP TO NEXT ROW"
+    TO_FIRST = "SKIP TO FIRST"
+    TO_LAST = "SKIP TO LAST"
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Where the search goes on after a match; `target` is a variable or a union variable."""
+
+    kind: SkipKind = SkipKind.PAST_LAST_ROW
+    target: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """`name = (members)`: a union variable."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """`variable AS condition`."""
+
+    variable: str
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionKey:
+    column: Name
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRecognize:
+    """The clause as understood. `text` is what it was read from, for carets; it takes no part in equality."""
+
+    pattern: Pattern
+    partition_by: tuple[PartitionKey, ...] = ()
+    order_by: tuple[SortKey, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    output: Output = Output.ONE_ROW
+    show_timeouts: bool = False
+    """Whether partial matches that were still open when WITHIN ran out are shown too."""
+    mode: MatchMode = MatchMode.PREFERRED
+    skip: Skip = Skip()
+    within: timedelta | None = None
+    max_length: int | None = None
+    subsets: tuple[Subset, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    input_name: str | None = None
+    text: str | None = field(default=None, compare=False, repr=False)

@@ -1,0 +1,166 @@
+"""What `ost.match` is asked: a clause, and perhaps a simple SELECT around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.clause.language.clause_builder import PatternQuery
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.select_list import Item, read_items
+from ostinato.clause.language.statement_spans import read_statement
+from ostinato.clause.query.clause import MatchRecognize
+from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.lexer import Kind, first_token
+from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
+from ostinato.expressions.types import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class LocalQuery:
+    """The clause, and what is selected of its rows."""
+
+    clause: MatchRecognize
+    items: tuple[Item, ...] = (Item(None),)
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+    """New names for the clause's columns: `AS alias (a, b)`; none, when they keep their own."""
+    text: str | None = None
+
+    def select(self, found: pa.Table, settings: Settings) -> pa.Table:
+        """The selected columns of the clause's rows."""
+        columns: list[Any] = []
+        names: list[str] = []
+        with speaking_of(self.text):
+            found = found.rename_columns(self.renamed(found.column_names))
+            for name, expr in self.selected(found.column_names):
+                whole = _column(expr, found)
+                columns.append(
+                    evaluate(expr, lambda node: _column(node, found), found.num_rows, settings)
+                    if whole is None
+                    else whole
+                )
+                names.append(name)
+        return pa.table(columns, names=names)
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether the rows are the clause's own, under their own names."""
+        return self.items == (Item(None),) and not self.columns
+
+    def renamed(self, columns: Sequence[str]) -> list[str]:
+        """What the clause's columns are called outside of it."""
+        if not self.columns:
+            return list(columns)
+        if len(self.columns) != len(columns):
+            raise QueryError(
+                "INVALID_ARGUMENTS", f"{len(self.columns)} names are given for {len(columns)} columns of the clause"
+            )
+        return list(self.columns)
+
+    def selected(self, columns: Sequence[str]) -> list[tuple[str, Expr]]:
+        """The SELECT list by name, over references to the clause's (renamed) columns."""
+        found: list[tuple[str, Expr]] = []
+        for item in self.items:
+            if item.expr is None:
+                self._check_qualifier(item)
+                found += [(name, ColumnRef((Name(name, True),))) for name in columns]
+            else:
+                found.append((item.name, self._named(item.expr, columns)))
+        return found
+
+    def _check_qualifier(self, item: Item) -> None:
+        if item.name and (self.alias is None or item.name.lower() != self.alias.lower()):
+            hint = (
+                f"the clause is named {self.alias}" if self.alias else "name the clause: MATCH_RECOGNIZE ( ... ) AS m"
+            )
+            raise QueryError("UNKNOWN_COLUMN", f"nothing here is named '{item.name}'", span=item.span, hint=hint)
+
+    def _named(self, expr: Expr, columns: Sequence[str]) -> Expr:
+        """References with the alias taken off."""
+        if not isinstance(expr, ColumnRef):
+            return rebuild(expr, lambda part: self._named(part, columns))
+        parts = expr.parts
+        if len(parts) > 1 and self.alias is not None and parts[0].text.lower() == self.alias.lower():
+            parts = parts[1:]
+        found = next((name for name in columns if name.lower() == parts[0].text.lower()), None)
+        if found is None:
+            raise QueryError("UNKNOWN_COLUMN", f"the clause gives no column '{parts[0].text}'", span=expr.span)
+        result: Expr = ColumnRef((Name(found, True),), expr.span)
+        for part in parts[1:]:
+            result = Field(result, part, expr.span)
+        return result
+
+
+def _column(node: Expr, found: pa.Table) -> pa.ChunkedArray | None:
+    if isinstance(node, ColumnRef) and len(node.parts) == 1:
+        return found.column(node.parts[0].text)
+    return None
+
+
+def as_local_query(query: Any) -> LocalQuery:
+    """A clause's text, `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`, a pattern builder or a parsed clause."""
+    if isinstance(query, PatternQuery):
+        return LocalQuery(query.query)
+    if isinstance(query, MatchRecognize):
+        return LocalQuery(query)
+    if not isinstance(query, str):
+        raise QueryError("NOT_A_QUERY", f"expected the text of a query, got {type(query).__name__}")
+    if first_token(query).upper not in ("SELECT", "WITH", "FROM"):
+        return LocalQuery(parse_clause(query))
+    return _read_select(query)
+
+
+def _read_select(text: str) -> LocalQuery:
+    clauses = read_statement(text).clauses
+    cursor = Cursor(text)
+    if len(clauses) != 1 or not cursor.accept("SELECT"):
+        _refuse(text, clauses[1].span if len(clauses) > 1 else cursor.tokens[0 if clauses else -1].span)
+    clause = clauses[0]
+    named = [token for token in Cursor(text[clause.input.start : clause.input.end]).tokens[:-1] if token.upper != "AS"]
+    if len(named) > 2 or any(token.kind not in (Kind.WORD, Kind.BACK_QUOTED) for token in named):
+        _refuse(text, clause.input)
+    items = read_items(cursor)
+    cursor.expect("FROM")
+    if cursor.token.span.start != clause.input.start:
+        _refuse(text, cursor.token.span)
+    while cursor.token.span.start < clause.span.end and cursor.token.kind is not Kind.END:
+        cursor.take()
+    alias = None
+    cursor.accept("AS")
+    if cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED) and cursor.token.upper not in _CLAUSES_BEHIND:
+        alias = cursor.take().name
+    columns = _column_names(cursor) if alias is not None and cursor.accept("(") else ()
+    cursor.accept(";")
+    if cursor.token.kind is not Kind.END:
+        _refuse(text, cursor.token.span)
+    body = parse_clause(text[clause.body.start : clause.body.end], input_name=clause.input_name)
+    return LocalQuery(body, items, alias, columns, text)
+
+
+_CLAUSES_BEHIND = frozenset(
+    "WHERE GROUP HAVING ORDER LIMIT JOIN INNER LEFT RIGHT FULL CROSS UNION INTERSECT EXCEPT".split()
+)
+
+
+def _column_names(cursor: Cursor) -> tuple[str, ...]:
+    names = [cursor.name("a column's name")[0].text]
+    while cursor.accept(","):
+        names.append(cursor.name("a column's name")[0].text)
+    cursor.expect(")")
+    return tuple(names)
+
+
+def _refuse(text: str, span: Span | None) -> Any:
+    raise QueryError(
+        "UNSUPPORTED_IN_PROCESS",
+        "in process only SELECT list FROM name [AS name] MATCH_RECOGNIZE ( ... ) [AS alias] can be asked",
+        text=text,
+        span=span,
+        hint="give the clause alone, or ask Spark with ost.sql",
+    )

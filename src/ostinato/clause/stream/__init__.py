@@ -1,0 +1,1 @@
+"""A bucket's open rows between two steps of a stream."""

@@ -1,0 +1,229 @@
+"""State of a bucket + rows that arrive + watermark -> output rows + state. In the end, the rows that a batch gives."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.clause.language.clause_render import render_clause
+from ostinato.clause.plan.match_plan import slot_name
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.query.clause import Output
+from ostinato.clause.stream.key_layout import Layout, key_numbers, lay_out
+from ostinato.clause.stream.stream_search import NO_RESULTS, Found, StreamSearch
+from ostinato.clause.task.clause_worker import Worker
+from ostinato.kernels.constants import NO_TIME
+from ostinato.rows.batches import Batch, OutputRows, row_masks
+from ostinato.rows.column_names import DECIDED, LATE, MATCHED
+from ostinato.rows.matches import ranges
+from ostinato.rows.ordering import Ordered
+from ostinato.streams.bucket_state import EMPTY, BucketState, Keys, Opened, header_bytes, open_state, segments_of
+from ostinato.streams.intake import Gate, Intake
+from ostinato.streams.record_batches import as_batch, joined
+from ostinato.streams.stored_state import Section
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How a stream is read."""
+
+    late: Literal["drop", "show"] = "drop"
+    """What becomes of late rows; they are counted either way."""
+    eager: bool = False
+    """The stream is in order by construction: rows are matched as they come. Rows of one time that come in different
+    steps are taken in the order in which they come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a step met, and what is left after it."""
+
+    rows: int = 0
+    late_rows: int = 0
+    matches: int = 0
+    open_runs: int = 0
+    """Keys with a start that rows to come decide."""
+    buffered_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What comes of one `advance`."""
+
+    results: OutputRows
+    state: BucketState
+    wake_at_us: int | None
+    """The watermark at which something happens even if no row comes; None: nothing does."""
+    counts: Counts
+
+
+class StreamWorker:
+    """One query over buckets of keys; holds nothing between steps."""
+
+    def __init__(self, typed: TypedPlan, conditions: Sequence[tuple[str, int]], options: StreamOptions) -> None:
+        self.typed = typed
+        self.conditions = tuple(conditions)
+        self.options = options
+        self.worker = Worker(typed)
+        self.bound = typed.plan.bound
+        self.search = StreamSearch(self.worker)
+        self.gate = Gate(self.bound.order_by[0].column, options.eager)
+        self.fingerprint = _fingerprint(typed, self.conditions, options)
+
+    def advance(
+        self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
+    ) -> Step:
+        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
+
+        `finished`: no rows will follow, whatever the watermark says. Results have columns only where they have rows.
+        """
+        before = open_state(state, self.fingerprint)
+        intake = self.gate.take_in(state, before, arrived, watermark_us, finished=finished)
+        layout = self._layout(before, intake, finished)
+        found, left = None, before
+        if len(layout.keys):
+            found, left = self._matched(before, intake, layout, finished)
+        after = EMPTY
+        if not finished:
+            open_rows = state.open_rows if found is None else segments_of(left.open_rows, Section.OPEN_ROWS)
+            header = header_bytes(left.keys, intake.known_until, self.fingerprint)
+            after = BucketState(header, open_rows, intake.waiting)
+        # Later than the watermark itself, or a second clause in the same query would take the row for late.
+        decided = max(
+            max(watermark_us, before.known_until) + 1, intake.latest if finished or self.options.eager else NO_TIME
+        )
+        return Step(
+            self._results(found, intake, decided),
+            after,
+            None if finished else self._wake_at(left, intake),
+            Counts(
+                rows=intake.arrived,
+                late_rows=intake.late_rows,
+                matches=0 if found is None else found.matches,
+                open_runs=int((left.keys.start < left.keys.rows).sum()),
+                buffered_rows=int(left.keys.rows.sum()) + intake.waiting_rows,
+            ),
+        )
+
+    # --- which keys, which rows ---
+
+    def _layout(self, before: Opened, intake: Intake, finished: bool) -> Layout:
+        keys = before.keys
+        names, remembered = self.bound.partition_by, None
+        if before.open_rows is not None:
+            first_rows = pa.array(keys.first)
+            remembered = [before.open_rows.column(name).take(first_rows) for name in names]
+        key_of = key_numbers(remembered, intake.released, names)
+        if intake.released is None:
+            rows = np.empty(0, np.int64)
+        else:
+            ordered = self.worker.order(self.batch(intake.released)).rows
+            rows = np.arange(intake.released.num_rows) if ordered is None else ordered
+        ends = self._expiry(before)
+        due = (ends > before.known_until) & (ends <= intake.known_until)
+        return lay_out(keys, np.ones(len(keys.rows), np.bool_) if finished else due, rows, key_of)
+
+    def _expiry(self, left: Opened) -> NDArray[np.int64]:
+        """For each key up to when rows must be known for WITHIN to end its first open start; NEVER if that won't."""
+        keys = left.keys
+        result = np.full(len(keys.rows), _NEVER)
+        within = self.search.within_us
+        if within is None or self.search.needs.after:  # behind a row that waits for another the clock doesn't matter
+            return result
+        is_open = keys.start < keys.rows
+        result[is_open] = self.gate.times(left.open_rows)[(keys.first + keys.start)[is_open]] + within
+        return result
+
+    def _wake_at(self, left: Opened, intake: Intake) -> int | None:
+        ends = self._expiry(left)
+        ends = ends[(ends > intake.known_until) & (ends < _NEVER)]
+        moments = [int(ends.min()) + (1 if self.options.eager else 0)] if len(ends) else []
+        if intake.waiting_from is not None:
+            moments.append(intake.waiting_from)
+        return min(moments, default=None)
+
+    # --- matching ---
+
+    def _matched(self, before: Opened, intake: Intake, layout: Layout, finished: bool) -> tuple[Found, Opened]:
+        pool = joined([before.open_rows, intake.released])
+        assert pool is not None
+        rows = pool.take(pa.array(layout.rows))
+        window = self.worker.window(self.batch(rows), Ordered(None, layout.key_at))
+        times = np.empty(0, np.int64) if self.search.within_us is None else self.gate.times(rows)
+        remembered = len(before.keys.rows)
+        looked_at = layout.keys[layout.keys < remembered]
+        keys = before.keys.taken(looked_at).followed_by(Keys.new(len(layout.keys) - len(looked_at)))
+        found = self.search.find(keys, window, times, intake.known_until, finished=finished)
+        untouched = np.ones(remembered, np.bool_)
+        untouched[looked_at] = False
+        rest = before.keys.taken(untouched)
+        stay = np.concatenate([ranges(before.keys.first[untouched], rest.rows), layout.rows[found.rows]])
+        left = pool.take(pa.array(stay)) if len(stay) else None
+        return found, Opened(rest.followed_by(found.keys), intake.known_until, left, None)
+
+    def batch(self, rows: pa.RecordBatch) -> Batch:
+        """Shipped rows with their conditions as masks."""
+        arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
+        return Batch(rows.num_rows, arrays, row_masks(arrays, self.conditions))
+
+    # --- results ---
+
+    def no_results(self, rows: pa.Table) -> OutputRows:
+        """The columns of results, without rows; `rows` has the shipped columns."""
+        return self._decided([self._late_rows(as_batch(rows.slice(0, 0)), is_late=False)], 0)
+
+    def _results(self, found: Found | None, intake: Intake, decided: int) -> OutputRows:
+        parts = []
+        if found is not None and found.results.count:
+            parts.append(self._marked(found.results, is_late=False))
+        if intake.late is not None and self.options.late == "show":
+            parts.append(self._late_rows(intake.late, is_late=True))
+        return self._decided(parts, decided) if parts else NO_RESULTS
+
+    def _decided(self, parts: Sequence[OutputRows], decided: int) -> OutputRows:
+        count = sum(part.count for part in parts)
+        arrays = {name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in parts[0].arrays}
+        arrays[DECIDED] = pa.array(np.full(count, decided)).cast(pa.timestamp("us", "UTC"))
+        return OutputRows(count, arrays)
+
+    def _marked(self, rows: OutputRows, *, is_late: bool) -> OutputRows:
+        if self.options.late == "drop":
+            return rows
+        return OutputRows(rows.count, {**rows.arrays, LATE: pa.array(np.full(rows.count, is_late))})
+
+    def _late_rows(self, late: pa.RecordBatch, *, is_late: bool) -> OutputRows:
+        """Late rows in the form of the others: what is of the row itself, and NULL for what is of a match."""
+        count = late.num_rows
+        arrays = {name: late.column(name) for name in self.typed.plan.shown}
+        for i, kind in enumerate(self.typed.slot_types):
+            arrays[slot_name(i)] = pa.nulls(count, kind)
+        if self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED:
+            arrays[MATCHED] = pa.array(np.zeros(count, np.bool_))
+        return self._marked(OutputRows(count, arrays), is_late=is_late)
+
+
+_NEVER = np.iinfo(np.int64).max
+
+
+def _fingerprint(typed: TypedPlan, conditions: Sequence[tuple[str, int]], options: StreamOptions) -> str:
+    """Tells apart queries whose states mean different things."""
+    plan, settings = typed.plan, typed.settings
+    inputs = [(item.name, str(typed.input_types[item.expr])) for item in plan.inputs]
+    asked = (render_clause(plan.bound.clause), plan.shown, inputs, tuple(conditions))
+    return hashlib.sha256(repr((asked, settings.ansi, settings.timezone, options.eager)).encode()).hexdigest()
+
+
+__all__ = [
+    "EMPTY",
+    "BucketState",
+    "Counts",
+    "Step",
+    "StreamOptions",
+    "StreamWorker",
+]

@@ -1,0 +1,77 @@
+"""State of a bucket -> the partial matches that rows to come decide: of which key, since when, waiting for what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.clause.automaton.nfa import Nfa
+from ostinato.clause.matching.nfa_tables import BITS
+from ostinato.clause.matching.symbols import Symbols
+from ostinato.clause.stream.clause_stream import StreamWorker
+from ostinato.rows.matches import ranges
+from ostinato.rows.ordering import Ordered
+from ostinato.streams.bucket_state import BucketState, Opened, Rows, open_state
+from ostinato.streams.stored_state import reading
+
+Flags = NDArray[np.bool_]
+
+
+def open_runs(worker: StreamWorker, state: BucketState) -> pa.Table:
+    """One row for each key with an open run: the columns of the key, then `waiting_since`, the time of the run's first
+    row, `rows`, how many it has seen, and `next`, the variables that the row to come may be.
+
+    Conditions that read the run are taken as true, so `next` may name a variable too many, never one too few. Rows that
+    wait for the watermark are not among them.
+    """
+    opened = open_state(state, worker.fingerprint)
+    with reading("the open rows in the state of this stream"):
+        return _open_runs(worker, opened)
+
+
+def _open_runs(worker: StreamWorker, opened: Opened) -> pa.Table:
+    names, keys = worker.bound.partition_by, opened.keys
+    all_names = [*names, "waiting_since", "rows", "next"]
+    is_open = keys.start < keys.rows
+    if opened.open_rows is None or not is_open.any():
+        return pa.table([pa.nulls(0)] * len(all_names), all_names)
+    open_keys = keys.taken(is_open)
+    first = keys.first[is_open]
+    rows = opened.open_rows.take(pa.array(ranges(first, open_keys.rows)))
+    window = worker.worker.window(worker.batch(rows), Ordered(None, np.append(0, np.cumsum(open_keys.rows))))
+    begin = open_keys.first + open_keys.start
+    end = np.maximum(open_keys.first + open_keys.rows - worker.search.needs.after, begin)
+    states = _states_reached(worker.typed.plan.nfa, worker.worker.symbols(window), begin, end, open_keys.start == 0)
+    starts = pa.array(begin)
+    columns = [rows.column(name).take(starts) for name in names]
+    since = rows.column(worker.gate.time_column).take(starts)
+    following = pa.array(_variables(worker, states), pa.list_(pa.string()))
+    return pa.table([*columns, since, pa.array(end - begin), following], all_names)
+
+
+def _states_reached(nfa: Nfa, symbols: Symbols, begin: Rows, end: Rows, at_first: Flags) -> Flags:
+    """For each key the states that may consume the row to come, as `[key, state]`. One pass for each row of a run."""
+    leads = np.zeros((len(nfa.states), len(nfa.states)), np.bool_)
+    for number, state in enumerate(nfa.states):
+        leads[number] = _choices(nfa, state.choices)
+    waiting = np.where(at_first[:, None], _choices(nfa, nfa.at_start), _choices(nfa, nfa.elsewhere))
+    states = np.arange(len(nfa.states))
+    allowed = (symbols.allowed[:, states // BITS] >> (states % BITS).astype(np.uint64)) & np.uint64(1) != 0
+    for depth in range(int((end - begin).max(initial=0))):
+        goes_on = np.flatnonzero(begin + depth < end)
+        consumed = waiting[goes_on] & allowed[symbols.of_row[begin[goes_on] + depth]]
+        waiting[goes_on] = consumed @ leads
+    return waiting
+
+
+def _choices(nfa: Nfa, choices: tuple[int, ...]) -> Flags:
+    flags = np.zeros(len(nfa.states), np.bool_)
+    flags[[choice for choice in choices if choice >= 0]] = True
+    return flags
+
+
+def _variables(worker: StreamWorker, states: Flags) -> list[list[str]]:
+    """The names of the states, each once, in the order of the pattern."""
+    labels = [state.variable for state in worker.typed.plan.nfa.states]
+    return [list(dict.fromkeys(label for label, is_next in zip(labels, row, strict=True) if is_next)) for row in states]

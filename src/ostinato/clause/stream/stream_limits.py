@@ -1,0 +1,53 @@
+"""Plan -> whether a stream can answer it, and what its state may grow to; before any row is read."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.slicing import slicing_of
+from ostinato.errors import QueryError, Span
+from ostinato.expressions import types as t
+
+
+def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:
+    """Raises STREAM_NOT_SUPPORTED with the reason; `time_type` is that of the first ORDER BY column, if there is one.
+
+    Everything else of the clause can be answered. Rows whose time is NULL are late, wherever ORDER BY would put them.
+    """
+    clause = plan.bound.clause
+    if not plan.bound.order_by:
+        raise _refusal(
+            plan,
+            "on a stream the order of rows is known by ORDER BY only: they arrive in any order",
+            hint="order by the watermark column first",
+        )
+    first = plan.bound.order_by[0]
+    if time_type is not None and not t.is_datetime(time_type):
+        raise _refusal(
+            plan,
+            f"the first ORDER BY column of a stream is its time, but '{first.column}' is {t.spark_name(time_type)}",
+            span=first.key.span,
+            hint="order by the watermark column first, then by others",
+        )
+    if first.key.descending:
+        raise _refusal(
+            plan,
+            f"a stream can't be read backwards: the last row by '{first.column}' is known at its end",
+            span=first.key.span,
+            hint=f"ORDER BY {first.column} ascending, and turn the pattern round"
+            if clause.within is None
+            else f"ORDER BY {first.column} ascending",
+        )
+
+
+def _refusal(plan: MatchPlan, message: str, *, hint: str, span: Span | None = None) -> QueryError:
+    return QueryError("STREAM_NOT_SUPPORTED", message, hint=hint, text=plan.bound.clause.text, span=span)
+
+
+def why_unbounded(plan: MatchPlan) -> str | None:
+    """Why the rows kept for one key may grow without bound; None if they can't."""
+    shared = slicing_of(plan).shared
+    if shared.rows is not None or shared.within_us is not None:
+        return None
+    return "neither WITHIN nor MAXLENGTH nor the pattern bounds a match: its rows are kept for as long as it may go on"

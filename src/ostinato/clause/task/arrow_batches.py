@@ -1,0 +1,68 @@
+"""Arrow batches of whole keys in, Arrow batches of output rows out: the worker as a stream of batches sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.calls.foreign_errors import ours_or_raise
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.task.clause_worker import Worker
+from ostinato.expressions.values.value_order import group_numbers
+from ostinato.rows.batches import batch_of, batches_of, failure, one_array
+
+ROWS_PER_STEP = 1 << 18
+"""Sorted input is matched in steps of about so many rows; a key is never cut."""
+
+
+def match_batches(
+    typed: TypedPlan,
+    batches: Iterator[pa.RecordBatch],
+    names: Sequence[str],
+    conditions: Sequence[tuple[str, int]],
+    output: pa.Schema,
+    *,
+    sorted_by_key: bool,
+    rows_per_step: int = ROWS_PER_STEP,
+) -> Iterator[pa.RecordBatch]:
+    """`names` are those of the arriving columns; `conditions` say in which column and bit each row condition is.
+
+    An error of ours ends the output as a row that carries it in the column ERROR.
+    """
+    keys = typed.plan.bound.partition_by
+    try:
+        worker = Worker(typed)
+        named = (batch.rename_columns(list(names)) for batch in batches)
+        for table in _steps(named, keys, sorted_by_key, rows_per_step):
+            yield from batches_of(worker.run(batch_of(table, conditions)), output)
+    except Exception as error:
+        yield failure(ours_or_raise(error), output)
+
+
+def _steps(
+    batches: Iterator[pa.RecordBatch], keys: Sequence[str], sorted_by_key: bool, rows_per_step: int
+) -> Iterator[pa.Table]:
+    """Tables of whole keys. Unsorted input is one; sorted input is cut between keys."""
+    waiting: list[pa.RecordBatch] = []
+    rows, enough = 0, rows_per_step
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if sorted_by_key and rows >= enough:
+            table = pa.Table.from_batches(waiting)
+            last = _start_of_last_key(table, keys)
+            if last > 0:
+                yield table.slice(0, last)
+                table = table.slice(last)
+            waiting, rows = table.to_batches(), table.num_rows
+            enough = max(rows_per_step, 2 * rows)  # a large key: look again when it has doubled
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _start_of_last_key(table: pa.Table, keys: Sequence[str]) -> int:
+    numbers = group_numbers(table.num_rows, [one_array(table.column(name)) for name in keys])
+    others = np.flatnonzero(numbers != numbers[-1])
+    return int(others[-1]) + 1 if len(others) else 0

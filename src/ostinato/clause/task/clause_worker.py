@@ -1,0 +1,272 @@
+"""TypedPlan + the rows of some whole keys -> output rows. Neither Spark nor text here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.clause.matching.compiled_search import search_for
+from ostinato.clause.matching.growths import Prepared, prepare
+from ostinato.clause.matching.match_engine import (
+    ALWAYS,
+    OverRun,
+    Searched,
+    SortedRows,
+    Task,
+    match_by_search,
+    match_by_shifts,
+)
+from ostinato.clause.matching.search import no_update, search_in_python
+from ostinato.clause.matching.spans import Spans, whole_keys
+from ostinato.clause.matching.symbols import Symbols, symbols_of
+from ostinato.clause.plan.match_plan import NONE, slot_name
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.query.clause import Output
+from ostinato.clause.task.general_conditions import GeneralConditionCheck
+from ostinato.clause.task.measure_slots import SlotReader
+from ostinato.clause.task.neighbour_conditions import NeighbourConditions
+from ostinato.clause.task.sorted_columns import SortedColumns
+from ostinato.errors import MatchError
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.run_conditions.run_columns import tie_to_columns
+from ostinato.expressions.syntax import Expr, Navigation
+from ostinato.expressions.values.value_order import OrderKey
+from ostinato.kernels.kernel_cache import interpreted
+from ostinato.kernels.stopping import check_stopped
+from ostinato.rows.batches import Batch, Mask, OutputRows
+from ostinato.rows.column_names import MATCHED
+from ostinato.rows.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
+from ostinato.rows.ordering import Ordered, order_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows at hand, in the order of matching."""
+
+    columns: SortedColumns
+    row_masks: Sequence[Mask]
+
+    def part(self, first: int, end: int) -> Window:
+        """Rows `first:end`; the rows must have arrived in order."""
+        columns = self.columns
+        assert columns.ordered.rows is None
+        key_at = columns.ordered.key_at
+        inside = key_at[(key_at > first) & (key_at < end)]
+        ordered = Ordered(None, np.concatenate(([first], inside, [end])) - first)
+        arrays = {name: array.slice(first, end - first) for name, array in columns.arrays.items()}
+        return Window(SortedColumns(columns.typed, arrays, ordered), [mask[first:end] for mask in self.row_masks])
+
+
+class Worker:
+    """Runs one plan over as many batches as there are; holds nothing between them."""
+
+    def __init__(self, typed: TypedPlan) -> None:
+        self.typed = typed
+        self.plan = typed.plan
+        self.bound = typed.plan.bound
+        self.task = _task(typed)
+        self._neighbours = NeighbourConditions(self.plan.neighbour_conditions, self._neighbour_type, typed.settings)
+
+    def _neighbour_type(self, node: Expr) -> pa.DataType | None:
+        if not isinstance(node, Navigation):
+            return None
+        known = self.typed.input_types.get(node.operand)
+        if known is not None:
+            return known
+        return evaluate(node.operand, lambda part: None, 1, self.typed.settings).type
+
+    def run(self, batch: Batch) -> OutputRows:
+        """The output rows of all keys of the batch."""
+        ordered = self.order(batch)
+        window = self.window(batch, ordered)
+        return self.output(self.search(window, whole_keys(ordered.key_at)).matches, window)
+
+    def window(self, batch: Batch, ordered: Ordered) -> Window:
+        """The rows in the order of matching."""
+        masks = batch.row_masks
+        if ordered.rows is not None:
+            masks = [mask[ordered.rows] for mask in masks]
+        return Window(SortedColumns(self.typed, batch.arrays, ordered), masks)
+
+    def search(self, window: Window, spans: Spans) -> Searched:
+        """The matches in the rows that the spans name."""
+        try:
+            return self._search(window, spans)
+        except MatchError as error:
+            raise self.with_key(error, window) from None
+
+    # --- order ---
+
+    def order(self, batch: Batch, *, sorts_keys: bool = False) -> Ordered:
+        """How the rows of the batch have to be put in order; keys themselves in any, unless they are to be sorted."""
+        keys = [batch.arrays[name] for name in self.bound.partition_by]
+        order = [
+            OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
+            for key in self.bound.order_by
+        ]
+
+        def ties() -> list[pa.Array]:
+            inputs = [batch.arrays[item.name] for item in self.plan.inputs]
+            return [*inputs, *(pa.array(mask) for mask in batch.row_masks)]
+
+        return order_rows(batch.count, keys, order, ties, sorts_keys=sorts_keys)
+
+    # --- matching ---
+
+    def symbols(self, window: Window) -> Symbols:
+        """Which row conditions hold, for each row."""
+        combined, of_state = self._combined(window, self.task)
+        return symbols_of(combined, of_state, window.columns.count)
+
+    def time_us(self, window: Window) -> NDArray[np.int64]:
+        """The times of the rows, where WITHIN needs them."""
+        return self._time(window.columns, self.task)
+
+    def prepared(
+        self, window: Window, task: Task | None = None, decided_until: NDArray[np.int64] | None = None
+    ) -> Prepared:
+        """The rows and conditions, for searches in parts of them; `task` may differ from `self.task` in its bounds.
+
+        `decided_until`: of each key the row from which on rows to come may change conditions.
+        """
+        columns, task = window.columns, self.task if task is None else task
+        combined, of_state = self._combined(window, task)
+        key_at = columns.ordered.key_at
+        time_us, over_run = self._time(columns, task), self._over_run(columns)
+        return prepare(task, key_at, time_us, combined, of_state, over_run, decided_until=decided_until)
+
+    def _search(self, window: Window, spans: Spans) -> Searched:
+        columns = window.columns
+        check_stopped()
+        combined, of_state = self._combined(window, self.task)
+        check_stopped()
+        rows = SortedRows(columns.ordered.key_at, self._time(columns, self.task), spans)
+        if self.plan.sequence is not None:
+            return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
+        return match_by_search(self.task, rows, combined, of_state, self._over_run(columns))
+
+    def _over_run(self, columns: SortedColumns) -> OverRun | None:
+        """The conditions that read the run, tied to the columns."""
+        label_of_state = np.array(
+            [self.bound.variables.index(state.variable) for state in self.plan.nfa.states], np.int32
+        )
+        run_of_state = [condition.run for condition in self.plan.state_conditions]
+        if self.typed.general is not None:
+            general = GeneralConditionCheck(
+                self.typed.general, run_of_state, label_of_state, SlotReader(self.typed, columns), self.typed.settings
+            )
+            return OverRun(search_in_python(interpreted(no_update), general.check))
+        program = self.typed.run
+        if program is None:
+            return None
+        conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
+        counts = (len(program.registers), len(program.accumulators))
+        return OverRun(search_for(program, conditions, columns.count), conditions, counts)
+
+    def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
+        """The masks that states need, each once, and which of them each state needs."""
+        row_masks, neighbours = window.row_masks, self._neighbours.masks(window.columns)
+        timed = self._has_time(window.columns, task)
+        masks: list[Mask] = []
+        number: dict[tuple[int, int], int] = {(NONE, NONE): ALWAYS}
+        if timed is not None:
+            number.clear()
+        of_state = []
+        for condition in self.plan.state_conditions:
+            key = (condition.row, condition.neighbours)
+            if key not in number:
+                parts = [row_masks[key[0]]] if key[0] != NONE else []
+                parts += [neighbours[key[1]]] if key[1] != NONE else []
+                parts += [timed] if timed is not None else []
+                number[key] = len(masks)
+                masks.append(parts[0] if len(parts) == 1 else np.logical_and.reduce(parts))
+            of_state.append(number[key])
+        return masks, of_state
+
+    def _has_time(self, columns: SortedColumns, task: Task) -> Mask | None:
+        """With WITHIN a row without a time is in no match."""
+        if task.within_us is None:
+            return None
+        nulls = columns.is_null(self.bound.order_by[0].column)
+        return ~nulls if nulls.any() else None
+
+    def _time(self, columns: SortedColumns, task: Task) -> NDArray[np.int64]:
+        if task.within_us is None:
+            return np.empty(0, np.int64)
+        return columns.time_us(self.bound.order_by[0].column)
+
+    def with_key(self, error: MatchError, window: Window) -> MatchError:
+        """The error with the name of the key that it happened in."""
+        if error.row is None or not self.bound.partition_by:
+            return error
+        row = np.array([error.row])
+        values = (f"{name} = {window.columns.taken(name, row)[0].as_py()!r}" for name in self.bound.partition_by)
+        return MatchError(error.code, f"{error.message}, in the partition {', '.join(values)}", hint=error.hint)
+
+    # --- output ---
+
+    def output(self, matches: Matches, window: Window, settled: Mask | None = None) -> OutputRows:
+        """The output rows of these matches; of the others those that are `settled` may be shown as unmatched."""
+        columns, output = window.columns, self.bound.clause.output
+        if output is Output.ONE_ROW:
+            frames = one_row_frames(matches)
+        else:
+            frames = all_rows_frames(matches, show_empty=output is not Output.ALL_ROWS_OMIT_EMPTY)
+        result = self._shown(frames, columns)
+        slots = SlotReader(self.typed, columns)
+        for i, (slot, kind) in enumerate(zip(self.plan.slots, self.typed.slot_types, strict=True)):
+            check_stopped()
+            result[slot_name(i)] = slots.array(slot, kind, matches, frames)
+        if output is Output.ALL_ROWS_WITH_UNMATCHED:
+            rest = unmatched_rows(matches, columns.count)
+            return self._with_unmatched(
+                result, matches, frames, columns, rest if settled is None else rest[settled[rest]]
+            )
+        return OutputRows(len(frames.match), result)
+
+    def _shown(self, frames: Frames, columns: SortedColumns) -> dict[str, pa.Array]:
+        # The row of an empty match shows the keys only.
+        beside_keys = np.where(frames.at < 0, -1, frames.row)
+        keys = {*self.bound.partition_by, *(key.column for key in self.bound.order_by)}
+        return {name: columns.taken(name, frames.row if name in keys else beside_keys) for name in self.plan.shown}
+
+    def _with_unmatched(
+        self,
+        matched: dict[str, pa.Array],
+        matches: Matches,
+        frames: Frames,
+        columns: SortedColumns,
+        rest: NDArray[np.int64],
+    ) -> OutputRows:
+        """Rows of matches and unmatched rows in the order in which the search met them."""
+        met = np.concatenate([matches.start[frames.match], rest])
+        order = pa.array(np.argsort(met, kind="stable"))
+        result = {}
+        for name, array in matched.items():
+            more = columns.taken(name, rest) if name in self.plan.shown else pa.nulls(len(rest), array.type)
+            result[name] = pa.concat_arrays([array, more]).take(order)
+        flags = np.concatenate([np.ones(len(frames.match), np.bool_), np.zeros(len(rest), np.bool_)])
+        result[MATCHED] = pa.array(flags).take(order)
+        return OutputRows(len(flags), result)
+
+
+def _task(typed: TypedPlan) -> Task:
+    plan, clause = typed.plan, typed.plan.bound.clause
+    target = clause.skip.target
+    return Task(
+        nfa=plan.nfa,
+        variables=plan.bound.variables,
+        mode=clause.mode,
+        skip=clause.skip,
+        skip_rows=frozenset() if target is None else plan.bound.rows_of(target),
+        max_length=clause.max_length,
+        within_us=None if clause.within is None else clause.within // timedelta(microseconds=1),
+        show_timeouts=clause.show_timeouts,
+        max_partial_matches=typed.limits.max_partial_matches,
+        needs_path=plan.needs_path,
+    )

@@ -1,0 +1,78 @@
+"""Conditions over the run that the kernel doesn't know, evaluated like measures of the match so far.
+
+Everything that a measure can say can be said here: arrays of labels, aggregates over MATCH_NUMBER(), text functions
+across rows. Each trial of a row costs a round through the evaluator, about 2 ms, where the kernel takes some 100 ns;
+`explain` says when a query takes this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.clause.plan.match_plan import slot_name
+from ostinato.clause.plan.typed_plan import GeneralConditions
+from ostinato.clause.task.measure_slots import SlotReader
+from ostinato.expressions.evaluate import prepare
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import Settings
+from ostinato.kernels.stopping import check_stopped
+from ostinato.rows.matches import Frames, Matches
+
+
+class GeneralConditionCheck:
+    """`check` is what the search asks before it consumes a row."""
+
+    def __init__(
+        self,
+        general: GeneralConditions,
+        condition_of_state: Sequence[int],
+        label_of_state: NDArray[np.int32],
+        slots: SlotReader,
+        settings: Settings,
+    ) -> None:
+        types = {slot_name(i): kind for i, kind in enumerate(general.slot_types)}
+        self.general = general
+        self.condition_of_state = condition_of_state
+        self.label_of_state = label_of_state
+        self.slots = slots
+        self.conditions = [
+            prepare(condition, lambda node: types.get(node.name) if isinstance(node, Column) else None, settings)
+            for condition in general.conditions
+        ]
+
+    def check(
+        self, state: int, label: int, row: int, depth: int, key_first: int, key_end: int, number: int, work: Any, _: Any
+    ) -> int:
+        """1 when the state's condition is TRUE for this row under this label, else 0."""
+        which = self.condition_of_state[state]
+        if which < 0:
+            return 1
+        check_stopped()
+        labels = np.append(self.label_of_state[work.node[1 : depth + 1]], label).astype(np.int32)
+        so_far = Matches(
+            start=np.array([row - depth]),
+            length=np.array([depth + 1]),
+            number=np.array([number]),
+            path_at=np.zeros(1, np.int64),
+            label=labels,
+            excluded=np.zeros(depth + 1, np.bool_),
+            key_first=np.array([key_first]),
+            key_end=np.array([key_end]),
+        )
+        here = Frames(np.zeros(1, np.int64), np.array([depth]), np.array([row]))
+        values: dict[str, pa.Array] = {}
+
+        def leaf(node: Expr) -> pa.Array | None:
+            if not isinstance(node, Column):
+                return None
+            if node.name not in values:
+                at = next(i for i in range(len(self.general.slots)) if slot_name(i) == node.name)
+                values[node.name] = self.slots.array(self.general.slots[at], self.general.slot_types[at], so_far, here)
+            return values[node.name]
+
+        return int(self.conditions[which].mask(leaf, 1)[0])

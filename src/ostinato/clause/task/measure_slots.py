@@ -1,0 +1,77 @@
+"""What measures read from a match (navigations, aggregates, match numbers) -> values, for all output rows at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.task.measure_aggregates import aggregate_array
+from ostinato.clause.task.sorted_columns import SortedColumns
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier, RowSet
+from ostinato.expressions.values.vectors import Vector, from_arrow
+from ostinato.rows.match_navigation import labels_at, target_rows
+from ostinato.rows.matches import Frames, Matches
+
+
+class SlotReader:
+    """Reads slots from the columns of one batch."""
+
+    def __init__(self, typed: TypedPlan, columns: SortedColumns) -> None:
+        self.typed = typed
+        self.columns = columns
+        self.variables = typed.plan.bound.variables
+
+    def array(self, slot: Expr, kind: pa.DataType, matches: Matches, frames: Frames) -> pa.Array:
+        """The slot's value for each frame."""
+        match slot:
+            case MatchNumber():
+                return pa.array(matches.number[frames.match])
+            case Navigation():
+                rows = target_rows(
+                    matches,
+                    frames,
+                    self._member(slot.rows),
+                    from_first=slot.anchor is Anchor.FIRST,
+                    skip=slot.skip,
+                    shift=slot.shift,
+                    final=slot.final,
+                )
+                if isinstance(slot.operand, RowClassifier):
+                    return self._names(labels_at(matches, frames, rows))
+                return self.columns.array(slot.operand, rows)
+            case Aggregate():
+                args = [self._argument(arg, matches) for arg in slot.args]
+                ansi = self.typed.settings.ansi
+                return aggregate_array(slot, kind, matches, frames, self._member(slot.rows), args, ansi=ansi)
+        raise AssertionError(slot)
+
+    def _member(self, rows: RowSet) -> NDArray[np.bool_] | None:
+        return None if rows is None else np.array([name in rows for name in self.variables], np.bool_)
+
+    def _names(self, labels: NDArray[np.int64]) -> pa.Array:
+        return pa.array(self.variables, pa.string()).take(pa.array(labels, mask=labels < 0))
+
+    def _argument(self, arg: Expr, matches: Matches) -> Vector:
+        """An aggregate's argument for every matched row."""
+        rows = matches.rows()
+
+        def leaf(node: Expr) -> Any:
+            if isinstance(node, RowClassifier):
+                return self._names(matches.label.astype(np.int64))
+            if isinstance(node, MatchNumber):
+                return np.repeat(matches.number, matches.length)
+            if node in self.typed.input_types:
+                values = self.columns.vector(node).expanded(self.columns.count)
+                return values.take(rows.astype(np.intp)).expanded(len(rows))  # of a single row, all matches share it
+            return None
+
+        found = leaf(arg)
+        if isinstance(found, Vector):
+            return found
+        array = evaluate(arg, leaf, len(rows), self.typed.settings)
+        return from_arrow(array, array.type)

@@ -1,1 +1,0 @@
-"""Text or fluent calls -> typed query, and back. No data here."""

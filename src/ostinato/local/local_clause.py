@@ -1,0 +1,120 @@
+"""One clause over a table in this process, no JVM. Expressions are the evaluator's subset of Spark's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.calls.options import a_text, shown, true_or_false
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.plan.match_plan import MatchPlan, make_plan, slot_name
+from ostinato.clause.plan.slicing import declined_by_threads, useless_for_threads
+from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
+from ostinato.clause.query.clause import MatchRecognize
+from ostinato.clause.task.clause_worker import Worker
+from ostinato.errors import QueryError, speaking_of
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import Prepared, prepare
+from ostinato.expressions.syntax import Column, Expr, span_of
+from ostinato.expressions.typing import type_of
+from ostinato.rows.arrow_tables import as_table, columns_of
+from ostinato.rows.batches import Batch, OutputRows
+from ostinato.rows.column_names import MATCHED
+from ostinato.slices.slice_threads import Parallel, run_in_slices
+
+
+def match_table(
+    clause: MatchRecognize,
+    table: Any,
+    *,
+    settings: t.Settings = t.Settings(),
+    limits: Limits = Limits(),
+    parallel: Parallel = Parallel(),
+) -> pa.Table:
+    """The rows that the clause gives for a pyarrow Table, a pandas DataFrame or record batches."""
+    arrow = as_table(table, settings)
+    plan = make_plan(bind(clause, arrow.column_names, case_sensitive=settings.case_sensitive))
+    local = LocalPlan(plan, arrow.schema, settings, limits)
+    with speaking_of(clause.text):
+        return local.run(arrow, parallel)
+
+
+def local_settings(ansi: bool, timezone: str) -> t.Settings:
+    """The session's rules, where there is no session: what `ansi=` and `timezone=` say, checked."""
+    true_or_false("ansi", ansi)
+    hint = "the name of a zone or an offset: 'UTC', 'Europe/Berlin', '+02:00'"
+    settings = t.Settings(ansi=ansi, timezone=a_text("timezone", timezone, hint=hint))
+    try:
+        pc.local_timestamp(pa.scalar(0, settings.timestamp))
+    except pa.ArrowException as error:
+        raise QueryError("INVALID_OPTION", f"timezone can't be {shown(timezone)}", hint=hint) from error
+    return settings
+
+
+class LocalPlan:
+    """A plan whose row expressions are evaluated here."""
+
+    def __init__(self, plan: MatchPlan, schema: pa.Schema, settings: t.Settings, limits: Limits) -> None:
+        self.plan = plan
+        self.settings = settings
+        self.types = {field.name: field.type for field in schema}
+        with speaking_of(plan.bound.clause.text):
+            self.row_conditions = [self._prepared(condition) for condition in plan.row_conditions]
+            for condition, ready in zip(plan.row_conditions, self.row_conditions, strict=True):
+                check_condition(ready.type, span_of(condition))
+            self.inputs = {item.name: self._prepared(item.expr) for item in plan.inputs if item.is_computed}
+            self.typed: TypedPlan = type_plan(plan, self._input_type, lambda name: self.types[name], settings, limits)
+            slots = {slot_name(i): kind for i, kind in enumerate(self.typed.slot_types)}
+            self.outer = [prepare(expr, _column_types(slots), settings) for expr in plan.outer]
+
+    def _prepared(self, expr: Expr) -> Prepared:
+        return prepare(expr, _column_types(self.types), self.settings)
+
+    def _input_type(self, expr: Expr) -> pa.DataType:
+        return type_of(expr, _column_types(self.types), self.settings)
+
+    def run(self, table: pa.Table, parallel: Parallel) -> pa.Table:
+        worker = Worker(self.typed)
+        columns = columns_of(table)
+        is_useless = parallel.slice_rows is None and useless_for_threads(self.plan) is not None
+        if parallel.workers == 1 or is_useless or declined_by_threads(self.typed):
+            return self.measured(worker.run(self.batch(columns, table.num_rows)))
+        return self.measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
+
+    def batch(self, columns: dict[str, pa.Array], count: int) -> Batch:
+        """Rows with what is evaluated for each of them before matching."""
+        leaf = _column_values(columns)
+        arrays = {**columns, **{name: ready.evaluate(leaf, count) for name, ready in self.inputs.items()}}
+        return Batch(count, arrays, [condition.mask(leaf, count) for condition in self.row_conditions])
+
+    def measured(self, found: OutputRows) -> pa.Table:
+        """The measures around what matching gave."""
+        bound = self.plan.bound
+        matched = found.arrays.get(MATCHED)
+        result = {name: found.arrays[name] for name in self.plan.shown}
+        for measure, ready in zip(bound.measures, self.outer, strict=True):
+            result[measure.name] = (
+                ready.evaluate(_column_values(found.arrays), found.count)
+                if matched is None
+                else _where_matched(ready, found, matched)
+            )
+        return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
+
+
+def _where_matched(measure: Prepared, found: OutputRows, matched: pa.Array) -> pa.Array:
+    """The measure for rows of matches, NULL for others; it isn't evaluated for those, where it may fail."""
+    inside = np.asarray(matched)
+    arrays = {name: array.filter(matched) for name, array in found.arrays.items()}
+    values = measure.evaluate(_column_values(arrays), int(inside.sum()))
+    return values.take(pa.array(np.cumsum(inside) - 1, mask=~inside))
+
+
+def _column_types(types: dict[str, pa.DataType]) -> Any:
+    return lambda node: types.get(node.name) if isinstance(node, Column) else None
+
+
+def _column_values(arrays: dict[str, pa.Array]) -> Any:
+    return lambda node: arrays.get(node.name) if isinstance(node, Column) else None

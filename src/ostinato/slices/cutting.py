@@ -1,0 +1,80 @@
+"""The rows of all keys, in order -> slices. A slice owns the matches that start in it, of whatever key."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.clause.matching.spans import Spans
+from ostinato.clause.plan.slicing import Margins
+
+SMALLEST_SLICE = 1 << 15
+"""Less isn't worth a worker's while: starting one takes about a millisecond."""
+SLICES_PER_WORKER = 4
+"""So many that workers end at about the same time though slices differ."""
+SLICES_THAT_MAY_BE_IN_VAIN = 8
+"""Of each worker: so many that the few that are under way when they turn out to be in vain cost little."""
+REPEATED_FRACTION = 32
+"""Rows that are searched twice are at most one in so many of a slice's, once by its worker and once where it is joined;
+beyond that, slices cost more than they gain."""
+
+
+class Slice(NamedTuple):
+    """Rows `first:end` are its own."""
+
+    first: int
+    end: int
+
+
+class View(NamedTuple):
+    """Rows `first:end` of all, and what of them is searched, counted from `first`."""
+
+    first: int
+    end: int
+    spans: Spans
+
+
+def cut(rows: int, owned: int) -> list[Slice]:
+    """Slices that own so many rows each; the last may have fewer.
+
+    >>> cut(5, 2)
+    [Slice(first=0, end=2), Slice(first=2, end=4), Slice(first=4, end=5)]
+    """
+    return [Slice(first, min(first + owned, rows)) for first in range(0, rows, owned)]
+
+
+def good_slices(rows: int, workers: int, shared: int, *, may_be_in_vain: bool) -> list[Slice]:
+    """Slices of a good size where each shares so many rows with the next; one slice where cutting gains nothing.
+
+    Slices that may turn out to be in vain, while others are under way, have to be small parts of the whole.
+    """
+    smallest = max(SMALLEST_SLICE, REPEATED_FRACTION * shared)
+    slices = workers * (SLICES_THAT_MAY_BE_IN_VAIN if may_be_in_vain else SLICES_PER_WORKER)
+    if may_be_in_vain and rows < smallest * slices:
+        return cut(rows, max(rows, 1))
+    return cut(rows, max(smallest, -(-rows // slices)))
+
+
+def view_of(start: int, stop: int, reach: int, key_at: NDArray[np.int64], margins: Margins) -> View:
+    """What the search of the starts `start:stop` needs if matches end before row `reach`.
+
+    At least one row before `start` comes along where its key has any, so that it isn't taken for the key's first.
+    """
+    first_key = int(np.searchsorted(key_at, start, side="right")) - 1
+    last_key = int(np.searchsorted(key_at, stop - 1, side="right")) - 1
+    end_of_last = int(key_at[last_key + 1])
+    first = max(int(key_at[first_key]), start - max(margins.before, 1))
+    reach = min(max(reach, stop), end_of_last)
+    end = min(reach + margins.after, end_of_last)
+    key_first, key_end = key_at[first_key : last_key + 1] - first, key_at[first_key + 1 : last_key + 2] - first
+    ends = np.minimum(key_end, reach - first)
+    spans = Spans(
+        start=np.maximum(key_first, start - first),
+        stop=np.minimum(key_end, stop - first),
+        end=ends,
+        is_open=(ends < key_end).astype(np.uint8),
+        number=np.zeros(len(key_end), np.int64),
+    )
+    return View(first, end, spans)

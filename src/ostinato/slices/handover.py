@@ -1,0 +1,131 @@
+"""Where a slice may take over from the slices before it without knowing what they found.
+
+Runs that earlier slices may have open are followed with the automaton in all states at once, conditions over the run
+taken as true; where that has died, no earlier match is left. What else has to hold at the row of the handover depends
+on what is asked (`Kind`). A slice that has no such row leaves all its rows to the seam with its neighbours.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.clause.matching.match_engine import Task
+from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
+from ostinato.kernels.kernel_cache import kernel
+
+NOWHERE = -1
+"""No row of the slice will do."""
+
+
+class Kind(enum.Enum):
+    """What makes a row fit for a handover."""
+
+    ANY = "every start is tried whatever was found before"
+    MEETING = "all chains of starts meet at it"
+    QUIET = "no match can lead over it"
+
+
+def kind_of(clause: MatchRecognize) -> Kind:
+    """What the match mode, the skip mode and the output ask for."""
+    is_preferred, skip = clause.mode is MatchMode.PREFERRED, clause.skip.kind
+    shows_unmatched = clause.output is Output.ALL_ROWS_WITH_UNMATCHED
+    skips_past = is_preferred and skip is SkipKind.PAST_LAST_ROW
+    if clause.mode is MatchMode.INCREMENTAL or (shows_unmatched and not skips_past):
+        return Kind.QUIET  # which rows are taken depends on all matches that reach them
+    if is_preferred and skip is not SkipKind.TO_NEXT_ROW:
+        return Kind.MEETING
+    return Kind.ANY
+
+
+def within_reach(task: Task, time_us: NDArray[np.int64], row: int, end: int) -> int:
+    """The row before which every match that starts before `row` ends, by MAXLENGTH and WITHIN; `end` at most."""
+    if task.max_length is not None:
+        end = min(end, row - 1 + max(task.max_length, 1))
+    if task.within_us is not None and row > 0:
+        far = np.flatnonzero(np.abs(time_us[row:end] - time_us[row - 1]) > task.within_us)
+        end = row + int(far[0]) if len(far) else end
+    return end
+
+
+@kernel
+def last_breath(choice_at, choices, allowed, symbol_of_row, row, end):  # type: ignore[no-untyped-def]
+    """The first of the rows `row:end` that no run begun before can consume; `end` if some run may live on."""
+    states = len(choice_at) - 3
+    width = allowed.shape[1]
+    alive = np.full(width, ~np.uint64(0))
+    following = np.zeros(width, np.uint64)
+    while row < end:
+        if not _step(choice_at, choices, allowed[symbol_of_row[row]], alive, following, states):
+            return row
+        alive[:] = following
+        row += 1
+    return end
+
+
+@kernel
+def quiet_rows(choice_at, choices, allowed, symbol_of_row, row, end):  # type: ignore[no-untyped-def]
+    """The first and the last of the rows `row:end` that no run begun before can consume; NOWHERE, NOWHERE if none.
+
+    Unlike in `last_breath`, runs may begin at each of the rows.
+    """
+    states = len(choice_at) - 3
+    width = allowed.shape[1]
+    alive = np.full(width, ~np.uint64(0))
+    following = np.zeros(width, np.uint64)
+    first, last = NOWHERE, NOWHERE
+    while row < end:
+        here = allowed[symbol_of_row[row]]
+        if not _step(choice_at, choices, here, alive, following, states):
+            first = row if first == NOWHERE else first
+            last = row
+        for start in range(states, states + 2):
+            for at in range(choice_at[start], choice_at[start + 1]):
+                choice = choices[at]
+                if choice >= 0 and (here[choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
+                    following[choice >> 6] |= np.uint64(1) << np.uint64(choice & 63)
+        alive[:] = following
+        row += 1
+    return first, last
+
+
+@kernel
+def _step(choice_at, choices, here, alive, following, states):  # type: ignore[no-untyped-def]
+    """Sets the states that may consume a row after those alive; whether there are any."""
+    following[:] = np.uint64(0)
+    some = False
+    for state in range(states):
+        if (alive[state >> 6] >> np.uint64(state & 63)) & np.uint64(1):
+            for at in range(choice_at[state], choice_at[state + 1]):
+                choice = choices[at]
+                if choice >= 0 and (here[choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
+                    following[choice >> 6] |= np.uint64(1) << np.uint64(choice & 63)
+                    some = True
+    return some
+
+
+@kernel
+def meeting_row(ahead, entries):  # type: ignore[no-untyped-def]
+    """The first row at which all chains that come in at one of the rows `0:entries` have met, or NOWHERE.
+
+    `ahead[p]` says how far the search goes on from start p. Rows are counted from the first that may be entered.
+    """
+    rows = len(ahead)
+    tried = np.zeros(rows, np.bool_)
+    tried[: min(entries, rows)] = True
+    waiting = min(entries, rows)  # starts that some chain tries, from the present row on
+    for row in range(rows):
+        if not tried[row]:
+            continue
+        if row >= entries - 1 and waiting == 1:
+            return row
+        waiting -= 1
+        following = row + ahead[row]
+        if following >= rows:
+            return NOWHERE
+        if not tried[following]:
+            tried[following] = True
+            waiting += 1
+    return NOWHERE

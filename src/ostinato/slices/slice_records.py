@@ -1,0 +1,70 @@
+"""Edges of slices as bytes and back, so that they can travel between tasks; and match numbers that go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.clause.plan.match_plan import MatchPlan, slot_name
+from ostinato.expressions.syntax import MatchNumber
+from ostinato.slices.seams import Part
+from ostinato.slices.slice_worker import Edge
+
+_ROWS_PER_RECORD = 1 << 18
+_HEAD, _TAIL = "head", "tail"
+
+
+def edge_records(edges: Sequence[Edge]) -> Iterator[bytes]:
+    """An edge is one record, or several where it has many rows; they may arrive in any order."""
+    for place, edge in enumerate(edges):
+        for side, table in ((_HEAD, edge.head), (_TAIL, edge.tail)):
+            for first in range(0, len(table), _ROWS_PER_RECORD):
+                about = {"place": place, "side": side, "first": first, "part": asdict(edge.part)}
+                yield _with_header(about, table.slice(first, _ROWS_PER_RECORD))
+
+
+def edges_of(records: Iterable[bytes]) -> list[Edge]:
+    """The edges of all slices, ordered by slice and by place in it."""
+    pieces: dict[tuple[int, int], list[tuple[str, int, pa.Table]]] = {}
+    parts: dict[tuple[int, int], Part] = {}
+    for record in records:
+        about, table = _without_header(record)
+        part = Part(**about["part"])
+        key = (part.slice, about["place"])
+        parts[key] = part
+        pieces.setdefault(key, []).append((about["side"], about["first"], table))
+    return [Edge(parts[key], *(_side(pieces[key], side) for side in (_HEAD, _TAIL))) for key in sorted(parts)]
+
+
+def _side(pieces: list[tuple[str, int, pa.Table]], side: str) -> pa.Table:
+    tables = [table for _, _, table in sorted((p for p in pieces if p[0] == side), key=lambda piece: piece[1])]
+    return pa.concat_tables(tables) if tables else pieces[0][2].slice(0, 0)
+
+
+def _with_header(about: dict[str, object], table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    table = table.replace_schema_metadata({"about": json.dumps(about)})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _without_header(record: bytes) -> tuple[dict[str, Any], pa.Table]:
+    with pa.ipc.open_stream(record) as reader:
+        table = reader.read_all()
+    return json.loads(table.schema.metadata[b"about"]), table.replace_schema_metadata(None)
+
+
+def numbered_slots(plan: MatchPlan) -> list[str]:
+    """The columns that hold MATCH_NUMBER()."""
+    return [slot_name(i) for i, slot in enumerate(plan.slots) if isinstance(slot, MatchNumber)]
+
+
+def renumbered(columns: Mapping[str, pa.Array], slots: Sequence[str], before: pa.Array) -> dict[str, pa.Array]:
+    """The columns with match numbers that count `before[i]` more matches in row i."""
+    return {name: pc.add(array, before) if name in slots else array for name, array in columns.items()}

@@ -1,0 +1,193 @@
+"""The rows of one slice of all keys in order -> what can be found there, and what its neighbours need to finish it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.clause.matching.spans import Spans
+from ostinato.clause.plan.slicing import slicing_of
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.clause.task.clause_worker import Window, Worker
+from ostinato.errors import MatchError
+from ostinato.rows.batches import OutputRows, batch_of
+from ostinato.rows.matches import chosen
+from ostinato.slices.handover import NOWHERE, Kind, kind_of, last_breath, meeting_row, quiet_rows, within_reach
+from ostinato.slices.seams import Part
+
+_FIRST_LOOK = 4096
+"""How many rows are searched for a handover first."""
+
+
+class Takeover(NamedTuple):
+    """See Part."""
+
+    row: int
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A part of a key with the rows that its neighbours need: `head` are its first, `tail` its last ones."""
+
+    part: Part
+    head: pa.Table
+    tail: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class SliceOutcome:
+    """`front` are rows of the first key: their match numbers count from where the slice took over."""
+
+    front: OutputRows
+    rest: OutputRows
+    edges: tuple[Edge, ...]
+
+
+class SliceWorker:
+    """Matches slices whose neighbours' rows are elsewhere."""
+
+    def __init__(self, typed: TypedPlan, conditions: Sequence[tuple[str, int]]) -> None:
+        self.worker = Worker(typed)
+        self.conditions = conditions
+        margins = slicing_of(typed.plan).margins
+        self.before, self.after = max(margins.before, 1), margins.after
+        self.kind = kind_of(typed.plan.bound.clause)
+        self._automaton = self.worker.task.automaton
+
+    def run(self, table: pa.Table, number: int) -> SliceOutcome:
+        """`number` is the slice's place among all."""
+        worker = self.worker
+        batch = batch_of(table, self.conditions)
+        ordered = worker.order(batch, sorts_keys=True)
+        in_order = batch.in_order(ordered)
+        table = pa.table(in_order.arrays)
+        window = worker.window(in_order, ordered._replace(rows=None))
+        key_at = ordered.key_at
+        takeover = self._takeover(window, int(key_at[1]), is_open=len(key_at) == 2)
+        spans = self._spans(window, key_at, takeover)
+        searched = worker.search(window, spans)
+        # Before a quiet row everything is decided, also what shifts, which only count rows, would wait for.
+        hands_on = int(spans.stop[-1] if self.kind is Kind.QUIET else searched.next_start[-1])
+        settled = np.zeros(len(table), np.bool_)
+        settled[int(spans.start[0]) : key_at[1]] = True
+        settled[key_at[1] : hands_on] = True
+        settled[hands_on:] = False
+        is_front = searched.matches.start < key_at[1]
+        in_front = np.arange(len(table)) < key_at[1]
+        return SliceOutcome(
+            worker.output(chosen(searched.matches, is_front), window, settled & in_front),
+            worker.output(chosen(searched.matches, ~is_front), window, settled & ~in_front),
+            tuple(self._edges(table, number, key_at, takeover, hands_on, searched.matches.start)),
+        )
+
+    # --- taking over from the slices before ---
+
+    def _takeover(self, window: Window, rows: int, *, is_open: bool) -> Takeover:
+        """Of the first key, which has so many rows here and may have begun before."""
+        last = rows - self.after if is_open else rows
+        if last <= self.before:
+            return Takeover(NOWHERE, rows)
+        look = _FIRST_LOOK
+        while True:
+            seen = min(self.before + look, last)
+            try:
+                row = self._row(window, seen, rows, closed=not is_open and seen == rows)
+            except MatchError:  # at a start that perhaps is never tried
+                return Takeover(NOWHERE, rows)
+            reach = seen if row == NOWHERE else row if self.kind is Kind.QUIET else self._reach(window, row, seen, rows)
+            if reach < seen or seen == last:
+                break
+            look *= 4
+        if row == NOWHERE:
+            return Takeover(NOWHERE, rows)
+        return Takeover(row, reach + 1 if reach < last else rows)
+
+    def _row(self, window: Window, seen: int, rows: int, *, closed: bool) -> int:
+        """The row from which on the slice can go its own way, as far as the first `seen` rows tell."""
+        if self.kind is Kind.ANY:
+            return self.before
+        if self.kind is Kind.QUIET:
+            return self._quiet(window, self.before, seen, rows)[0]
+        dead = self._reach(window, self.before, seen, rows)
+        if dead >= seen:
+            return NOWHERE
+        part = window.part(0, min(seen + self.after, rows))
+        spans = _one_key(self.before, seen, seen, is_open=not closed)._replace(every_start=True)
+        tried = self.worker.search(part, spans)
+        ahead = np.ones(int(tried.next_start[0]) - self.before, np.int64)
+        ahead[tried.matches.start - self.before] = tried.ahead
+        row = int(meeting_row(ahead, dead - self.before + 1))
+        return NOWHERE if row == NOWHERE else row + self.before
+
+    def _reach(self, window: Window, row: int, seen: int, rows: int) -> int:
+        """The first row that no run begun before `row` can consume; `seen` if none of those seen."""
+        part = window.part(0, min(seen + self.after, rows))
+        symbols = self.worker.symbols(part)
+        dead = last_breath(
+            self._automaton.choice_at, self._automaton.choices, symbols.allowed, symbols.of_row, row, seen
+        )
+        return within_reach(self.worker.task, self.worker.time_us(part), row, int(dead))
+
+    def _quiet(self, window: Window, row: int, seen: int, rows: int) -> tuple[int, int]:
+        symbols = self.worker.symbols(window.part(0, min(seen + self.after, rows)))
+        automaton = self._automaton
+        first, last = quiet_rows(automaton.choice_at, automaton.choices, symbols.allowed, symbols.of_row, row, seen)
+        return int(first), int(last)
+
+    # --- what is searched here ---
+
+    def _spans(self, window: Window, key_at: NDArray[np.int64], takeover: Takeover) -> Spans:
+        start, end = key_at[:-1].copy(), key_at[1:].copy()
+        is_open = np.zeros(len(start), np.uint8)
+        end[-1] = max(end[-1] - self.after, start[-1])
+        is_open[-1] = 1
+        stop = end.copy()
+        start[0] = stop[0] if takeover.row == NOWHERE else takeover.row
+        if self.kind is Kind.QUIET:
+            stop[-1] = self._last_quiet(window, int(start[-1]), int(end[-1]))
+        return Spans(start, stop, end, is_open, np.zeros(len(start), np.int64))
+
+    def _last_quiet(self, window: Window, row: int, end: int) -> int:
+        """The last row of the last key that no run leads over: what is before it can be finished here."""
+        if row >= end:
+            return row
+        last = self._quiet(window, row + 1, end, window.columns.count)[1]
+        return row if last == NOWHERE else last
+
+    # --- what is left to the neighbours ---
+
+    def _edges(
+        self,
+        table: pa.Table,
+        number: int,
+        key_at: NDArray[np.int64],
+        takeover: Takeover,
+        hands_on: int,
+        starts: NDArray[np.int64],
+    ) -> list[Edge]:
+        front_rows, front_found = int(key_at[1]), int((starts < key_at[1]).sum())
+        if len(key_at) == 2:
+            part = Part(number, front_rows, False, False, takeover.row, takeover.reach, hands_on, front_found)
+            return [self._edge(part, table)]
+        front = Part(number, front_rows, False, True, takeover.row, takeover.reach, front_rows, front_found)
+        first = int(key_at[-2])
+        back = Part(number, len(table) - first, True, False, 0, 0, hands_on - first, int((starts >= first).sum()))
+        return [self._edge(front, table.slice(0, front_rows)), self._edge(back, table.slice(first))]
+
+    def _edge(self, part: Part, rows: pa.Table) -> Edge:
+        head_end, tail_first = part.head_end(self.after), part.tail_first(self.before)
+        if head_end >= tail_first:
+            return Edge(part, rows, rows.slice(0, 0))
+        return Edge(part, rows.slice(0, head_end), rows.slice(tail_first))
+
+
+def _one_key(start: int, stop: int, end: int, *, is_open: bool) -> Spans:
+    return Spans(
+        np.array([start]), np.array([stop]), np.array([end]), np.array([is_open], np.uint8), np.zeros(1, np.int64)
+    )

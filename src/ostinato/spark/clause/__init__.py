@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE on DataFrames, alone or anywhere in SQL text."""

@@ -1,0 +1,287 @@
+"""`ost.sql`: full SQL text in which MATCH_RECOGNIZE may stand wherever a table may.
+
+Each clause is answered on its own input and put back as a DataFrame, and so are two that RECENT makes a correlation;
+the text around them reaches Spark unchanged.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import a_text
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.statement_spans import Clause, CommonTable, Statement, read_statement
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.correlations.language.correlation_parser import CorrelationText, find_correlations
+from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
+from ostinato.expressions.lexer import tokenize
+from ostinato.spark.clause.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
+from ostinato.spark.clause.clause_dataframe import Options, match_dataframe
+from ostinato.spark.clause.spark_plan import check_spark, refusal, session_settings
+from ostinato.spark.clause.statement_arguments import Args, check_tables, parameter_values
+from ostinato.spark.correlations.correlation_dataframe import pairs_of
+from ostinato.spark.correlations.correlation_sql import Piece, correlation_pieces, written_alike
+from ostinato.spark.session.quiet import without_error_log
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
+
+
+@only_our_errors()
+def sql(
+    query: str,
+    *,
+    spark: SparkSession | None = None,
+    args: Mapping[str, Any] | Sequence[Any] | None = None,
+    max_partial_matches: int = Limits().max_partial_matches,
+    sort: SortBy = "auto",
+    memory_budget: int = MEMORY_BUDGET_BYTES,
+    skew: Skew = "hash",
+    late: Late = "drop",
+    eager: bool = False,
+    buckets: int = DEFAULT_BUCKETS,
+    decision_time: str | None = None,
+    **tables: DataFrame,
+) -> DataFrame:
+    """The result of a query as a lazy DataFrame.
+
+    `tables` are DataFrames by the names that the query uses; other names come from the session's catalog. `args` fill
+    the parameters (`:name` or `?`) of the text outside the clauses, as in `spark.sql`. `max_partial_matches` bounds
+    what one row of one key may try; `sort` says who orders the rows of a key ("auto": the worker, unless the input is
+    estimated above `memory_budget` bytes per task). `skew="slice"` cuts the rows of all keys into ranges, so that one
+    hot key is matched by many tasks; a query without PARTITION BY is always cut.
+
+    For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, `eager` streams are
+    ordered by construction, keys are kept in `buckets`, and `decision_time` names a column to add.
+    """
+    a_text("the query", query, code="NOT_A_QUERY", may_be_empty=True)  # the parser refuses an empty one
+    check_tables(tables, _OPTIONS)
+    if spark is not None:
+        check_spark(spark)
+    session = spark or _session_of(tables)
+    options = Options(
+        Limits(max_partial_matches),
+        BatchOptions(sort, memory_budget, skew),
+        StreamSettings(late, eager, buckets, decision_time),
+    )
+    return _Answerer(session, tables, options).answer(query, parameter_values(args))
+
+
+_OPTIONS = tuple(name for name in inspect.signature(sql).parameters if name not in ("query", "tables"))
+
+
+def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
+    for table in tables.values():
+        return table.sparkSession
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise EnvironmentFault("NO_SESSION", "there is no active Spark session", hint="pass spark=... or a table")
+    return session
+
+
+class _Answerer:
+    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], options: Options) -> None:
+        self.spark = spark
+        self.tables = {name.lower(): table for name, table in tables.items()}
+        self.options = options
+
+    def answer(self, text: str, args: Args) -> DataFrame:
+        statement = read_statement(text)
+        if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... ): the clause is the answer
+            return self._matches(statement, statement.clauses[0], args)
+        pieces: list[Piece] = []
+        frames: dict[str, DataFrame] = {}
+        correlations = find_correlations(statement)
+        for i, found in enumerate(correlations):
+            name = f"ost_pairs{i}"
+            frames[name] = self._pairs(statement, found, args)
+            pieces += correlation_pieces(found, name)
+        paired = [clause for found in correlations for clause in (found.live, found.archive)]
+        for i, clause in enumerate(statement.clauses):
+            if clause in paired:
+                continue
+            name = f"ost_mr{i}"
+            frames[name] = self._matches(statement, clause, args)
+            pieces.append((clause.span, f"{{{name}}}"))
+        names = list(self.tables)
+        for table in statement.tables:
+            if table.name.lower() in self.tables:
+                name = f"ost_table{names.index(table.name.lower())}"
+                frames[name] = self.tables[table.name.lower()]
+                alias = "" if table.aliased else f" AS {text[table.span.start : table.span.end]}"
+                pieces.append((table.span, f"{{{name}}}{alias}"))
+        rest = _args_outside(args, text, [clause.span for clause in statement.clauses])
+        return ask_spark(self.spark, text, pieces, frames, rest)
+
+    def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
+        source = self._input(statement, clause, args)
+        settings = session_settings(source)
+        with in_statement(statement.text, [clause.body]):
+            query = parse_clause(
+                statement.text[clause.body.start : clause.body.end],
+                input_name=clause.input_name,
+                double_quoted_identifiers=settings.double_quoted_identifiers,
+            )
+            return match_dataframe(query, source, self.options, settings)
+
+    def _pairs(self, statement: Statement, found: CorrelationText, args: Args) -> DataFrame:
+        """The matches of two clauses that belong together."""
+        text, live, archive = statement.text, found.live, found.archive
+        live_rows = self._input(statement, live, args)
+        is_same = written_alike(text, live, archive)  # then the rows are read and shipped once
+        archive_rows = live_rows if is_same else self._input(statement, archive, args)
+        return pairs_of(text, found, live_rows, archive_rows, self.options)
+
+    def _input(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
+        """The table behind which the clause stands."""
+        text = statement.text
+        written = text[clause.input.start : clause.input.end]
+        if written.lower() in self.tables and not any(t.name.lower() == written.lower() for t in clause.tables):
+            return self.tables[written.lower()]
+        common = _needed(text, written, clause.tables)
+        if any(table.span.start <= clause.span.start < table.span.end for level in common for table in level):
+            raise QueryError(
+                "CORRELATED_INPUT",
+                "the input of MATCH_RECOGNIZE can't be the recursive table that it stands in",
+                text=text,
+                span=clause.input,
+                hint="match the rows of the whole recursive table: FROM table MATCH_RECOGNIZE ( ... )",
+            )
+        spans = [*(table.span for level in common for table in level), clause.input]
+        try:
+            return self.answer(_on_its_own(text, written, common), _args_inside(args, text, spans))
+        except QueryError as error:
+            if error.code == "UNKNOWN_COLUMN" and clause.in_subquery:
+                raise QueryError(
+                    "CORRELATED_INPUT",
+                    f"the input of MATCH_RECOGNIZE must stand on its own: {error.message}",
+                    text=statement.text,
+                    span=clause.input,
+                    hint="columns of an outer query can't be used inside it",
+                ) from None
+            if error.span is None:
+                raise QueryError(error.code, error.message, hint=error.hint, text=text, span=clause.input) from None
+            raise
+
+
+def ask_spark(
+    spark: SparkSession, text: str, pieces: Sequence[Piece], frames: Mapping[str, DataFrame], args: Args
+) -> DataFrame:
+    """Spark's answer to the text with DataFrames in place of some pieces of it."""
+    in_order = sorted(pieces, key=lambda piece: piece[0].start)
+    written, at = [], 0
+    for span, replacement in in_order:
+        written += [_braces(text[at : span.start]), replacement]
+        at = span.end
+    written.append(_braces(text[at:]))
+    with without_error_log():
+        try:
+            result = spark.sql("".join(written), args=args, **frames) if frames else spark.sql(text, args=args)
+            _ = result.schema  # Connect analyses late: let errors show here
+            return result
+        except ParseException as error:
+            raise _not_sql(error, text, [span for span, _ in in_order]) from None
+        except AnalysisException as error:
+            raise refusal(error, None, text) from None
+
+
+def _needed(text: str, written: str, known: tuple[CommonTable, ...]) -> list[list[CommonTable]]:
+    """The common tables that the input names, directly or through one another.
+
+    In levels: a name of an inner level hides that of an outer one, but may be made from it.
+    """
+    needed: list[CommonTable] = []
+    mentions = {token.name.lower() for token in tokenize(written)}
+    for common in reversed(known):
+        if common.name.lower() in mentions:
+            needed.append(common)
+            mentions |= {token.name.lower() for token in tokenize(text[common.span.start : common.span.end])}
+    levels: list[list[CommonTable]] = []
+    for common in reversed(needed):
+        if not levels or any(common.name.lower() == other.name.lower() for other in levels[-1]):
+            levels.append([])
+        levels[-1].append(common)
+    return levels
+
+
+def _on_its_own(text: str, written: str, levels: list[list[CommonTable]]) -> str:
+    """The input as a query of its own, with what it needs of the WITH lists around it."""
+    if not levels:
+        return f"SELECT * FROM {written}"
+    recursive = "RECURSIVE " if any(common.recursive for common in levels[0]) else ""
+    tables = ", ".join(text[common.span.start : common.span.end] for common in levels[0])
+    inner = _on_its_own(text, written, levels[1:])
+    return f"WITH {recursive}{tables} {inner if len(levels) == 1 else f'SELECT * FROM ({inner})'}"
+
+
+def _marks(text: str) -> list[int]:
+    """Where the `?` that stand for values are: those of a clause belong to its pattern."""
+    marks: list[int] = []
+    depth, outside = 0, []  # the depths at which clauses were entered
+    tokens = tokenize(text)
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.upper == "(":
+            depth += 1
+            if before is not None and before.upper == "MATCH_RECOGNIZE":
+                outside.append(depth)
+        elif token.upper == ")":
+            if outside and outside[-1] == depth:
+                outside.pop()
+            depth -= 1
+        elif token.upper == "?" and not outside:
+            marks.append(token.span.start)
+    return marks
+
+
+def _args_inside(args: Args, text: str, spans: Sequence[Span]) -> Args:
+    """The values for the pieces of the text, in the order of the pieces. Values by name serve everywhere."""
+    if not isinstance(args, list):
+        return args
+    values = dict(zip(_marks(text), args, strict=False))
+    return [value for span in spans for at, value in values.items() if span.start <= at < span.end]
+
+
+def _args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
+    """The values for the text without the pieces."""
+    if not isinstance(args, list):
+        return args
+    values = dict(zip(_marks(text), args, strict=False))
+    rest = [value for at, value in values.items() if not any(span.start <= at < span.end for span in spans)]
+    return [*rest, *args[len(values) :]]
+
+
+def _braces(text: str) -> str:
+    """Text that Spark's formatter gives back as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _not_sql(error: ParseException, text: str, replaced: Sequence[Span]) -> QueryError:
+    """Spark counts places in the text that it got: up to the first replaced piece they are those of ours."""
+    found = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
+    span = None
+    if found is not None:
+        lines = text.split("\n")
+        line, column = min(int(found[1]), len(lines)), int(found[2])
+        start = sum(len(each) + 1 for each in lines[: line - 1]) + column
+        span = Span(min(start, len(text)), min(start + 1, len(text)))
+        if replaced and start > replaced[0].start:
+            span = _only_place(str(error), text, replaced)
+    return QueryError("SYNTAX_ERROR", refusal(error, None, None).message, text=text, span=span)
+
+
+def _only_place(message: str, text: str, replaced: Sequence[Span]) -> Span | None:
+    """Where the word that Spark stumbled over stands, if it stands in one place only."""
+    near = re.search(r"near '([^']+)'", message)
+    places = [
+        token.span
+        for token in tokenize(text)
+        if near is not None
+        and token.text == near[1]
+        and not any(span.start <= token.span.start < span.end for span in replaced)
+    ]
+    return places[0] if len(places) == 1 else None

@@ -1,0 +1,1 @@
+"""A session on this machine: Java, logging, and the noise of both."""

@@ -1,0 +1,1 @@
+"""One order cut over all tasks."""

@@ -1,0 +1,145 @@
+"""What the tasks of a sliced query run. Rows of three kinds travel between them in one schema.
+
+Results have SLICE where their match numbers count from where that slice took over, and none where they are final. An
+edge has its bytes in RECORD and goes to the task that stitches; so do numbers, as text, which go to their slice's
+results. TARGET says which rows have to meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from ostinato.calls.foreign_errors import ours_or_raise
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.typed_plan import TypedPlan
+from ostinato.expressions.syntax import MatchNumber
+from ostinato.rows.column_names import PREFIX
+from ostinato.spark.clause.clause_task import condition_bits
+
+if TYPE_CHECKING:
+    from ostinato.rows.batches import OutputRows
+
+TARGET = f"{PREFIX}target"
+SLICE = f"{PREFIX}slice"
+RECORD = f"{PREFIX}record"
+_STITCHING = 0
+"""The target of edges. Results of slice i have i + 1."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTask:
+    """Matches one slice of all keys."""
+
+    typed: TypedPlan
+    shipped: tuple[str, ...]
+    output: pa.Schema
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.rows.batches import failure
+        from ostinato.slices.slice_records import edge_records
+        from ostinato.slices.slice_worker import SliceWorker
+
+        context = TaskContext.get()
+        assert context is not None, "this runs in a Spark task"
+        number = context.partitionId()
+        waiting = [batch.rename_columns(list(self.shipped)) for batch in batches]
+        if not sum(batch.num_rows for batch in waiting):
+            return
+        try:
+            worker = SliceWorker(self.typed, condition_bits(self.typed.plan))
+            outcome = worker.run(pa.Table.from_batches(waiting), number)
+            yield from _results(outcome.front, self.output, number + 1, number)
+            yield from _results(outcome.rest, self.output, number + 1, None)
+            for record in edge_records(outcome.edges):
+                yield _record(self.output, _STITCHING, None, record)
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output)
+
+
+@dataclass(frozen=True, slots=True)
+class StitchTask:
+    """Finishes what slices left, where their edges meet; what is done goes on as it is."""
+
+    typed: TypedPlan
+    output: pa.Schema
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.rows.batches import failure
+        from ostinato.slices.slice_records import edges_of
+        from ostinato.slices.stitcher import Stitcher
+
+        records: list[bytes] = []
+        for batch in _named(batches, self.output):
+            is_edge = batch.column(RECORD).is_valid()
+            records += batch.column(RECORD).filter(is_edge).to_pylist()
+            yield batch.filter(batch.column(RECORD).is_null())
+        if not records:
+            return
+        try:
+            stitcher = Stitcher(self.typed, condition_bits(self.typed.plan))
+            for stitched in stitcher.run(edges_of(records)):
+                yield from _results(stitched.found, self.output, _STITCHING, None)
+                if not NumberTask.is_needed(self.typed.plan):
+                    continue
+                for number, before in stitched.numbers_before.items():
+                    yield _record(self.output, number + 1, number, str(before).encode())
+        except Exception as error:
+            yield failure(ours_or_raise(error), self.output)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTask:
+    """Lets MATCH_NUMBER() of a slice go on where the slices before it ended."""
+
+    plan: MatchPlan
+    output: pa.Schema
+
+    @staticmethod
+    def is_needed(plan: MatchPlan) -> bool:
+        return any(isinstance(slot, MatchNumber) for slot in plan.slots)
+
+    def __call__(self, batches: Batches) -> Batches:
+        from ostinato.slices.slice_records import numbered_slots, renumbered
+
+        slots = numbered_slots(self.plan)
+        numbers: dict[int, int] = {}
+        waiting: list[pa.RecordBatch] = []
+        for batch in _named(batches, self.output):
+            told = batch.filter(batch.column(RECORD).is_valid())
+            for number, before in zip(told.column(SLICE).to_pylist(), told.column(RECORD).to_pylist(), strict=True):
+                numbers[number] = int(before)
+            waiting.append(batch.filter(batch.column(RECORD).is_null()))
+        for batch in waiting:
+            slices = batch.column(SLICE).to_pylist()
+            before = pa.array([0 if number is None else numbers.get(number, 0) for number in slices], pa.int64())
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield pa.RecordBatch.from_arrays(list(renumbered(columns, slots, before).values()), schema=batch.schema)
+
+
+def _named(batches: Batches, output: pa.Schema) -> Batches:
+    """Between tasks columns have other names."""
+    return (batch.rename_columns(output.names) for batch in batches)
+
+
+def _results(found: OutputRows, output: pa.Schema, target: int, number: int | None) -> Batches:
+    from ostinato.rows.batches import OutputRows, batches_of
+
+    where = {
+        TARGET: pa.repeat(pa.scalar(target, pa.int32()), found.count),
+        SLICE: pa.repeat(pa.scalar(number, pa.int32()), found.count),
+    }
+    return batches_of(OutputRows(found.count, {**found.arrays, **where}), output)
+
+
+def _record(output: pa.Schema, target: int, number: int | None, record: bytes) -> pa.RecordBatch:
+    values = {TARGET: target, SLICE: number, RECORD: record}
+    return pa.RecordBatch.from_arrays(
+        [pa.array([values.get(field.name)], field.type) for field in output], schema=output
+    )

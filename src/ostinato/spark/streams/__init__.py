@@ -1,0 +1,1 @@
+"""The stream operator: packing, state per bucket, checkpoint, metrics, and what end of input decides."""

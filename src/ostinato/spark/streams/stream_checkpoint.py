@@ -1,0 +1,146 @@
+"""A checkpoint's folder -> the state that Ostinato's operators left in it, through Spark's own state reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ostinato.calls.options import a_path
+from ostinato.errors import QueryError
+from ostinato.expressions.types import Settings
+from ostinato.spark.clause.spark_plan import check_spark, session_settings
+from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.streams.stream_buckets import HEADER
+from ostinato.spark.streams.stream_definition import Definition, read_definition
+from ostinato.spark.streams.stream_packing import BUCKET
+from ostinato.spark.streams.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
+from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, PAGES
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One of our operators in a checkpoint, as of its last committed batch."""
+
+    spark: SparkSession
+    path: str
+    operator: int
+    batch: int
+    is_settled: bool
+    """No later batch was begun."""
+
+    def variable(self, name: str, *, by_entry: bool = False) -> DataFrame:
+        """The values of one state variable: `key`, and `value` or `list_value`.
+
+        `by_entry`: a row for each entry of a map, `user_map_key` and `user_map_value`.
+        """
+        reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
+        return reader.option("stateVarName", name).option("flattenCollectionTypes", by_entry).load(self.path)
+
+    def definition(self) -> Definition:
+        """What was asked, of a clause, of a workload or of a summary; every bucket keeps it."""
+        kept = self.variable(DEFINITION).select("value.json").first()
+        if kept is None:
+            raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
+        return read_definition(kept[0])
+
+    def buckets(self) -> DataFrame:
+        """One row for each bucket: its number, its header, and its segments as arrays that may be NULL."""
+        frame = self.variable(BUCKET_STATE).select(_bucket(), f"value.{HEADER}")
+        for name in (OPEN_ROWS, WAITING):
+            segments = self.variable(name).select(_bucket(), F.col("list_value.segment").alias(name))
+            frame = frame.join(segments, BUCKET, "left")
+        return frame
+
+    def pages(self) -> DataFrame:
+        """One row for each page of summaries: its bucket, its number and its bytes."""
+        number, page = F.col(f"user_map_key.{NUMBER}"), F.col(f"user_map_value.{PAGE}")
+        return self.variable(PAGES, by_entry=True).select(_bucket(), number, page)
+
+
+def _bucket() -> Column:
+    return F.col(f"key.{BUCKET}").alias(BUCKET)
+
+
+def check_folder(spark: Any, checkpoint: Any) -> str:
+    """The folder that a public call names, as text; also checks that Spark's session comes first."""
+    check_spark(spark)
+    return a_path("checkpoint", checkpoint)
+
+
+def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None) -> Checkpoint:
+    """Raises NO_STATE where there is nothing of ours, AMBIGUOUS_STATE where there is more than one."""
+    ours, committed = _our_operators(spark, path), _last_batch(spark, path, "commits")
+    if committed is None and (ours or _is_checkpoint(spark, path)):
+        hint = "ask again after its first micro-batch"
+        raise QueryError("NO_STATE", f"the stream of {path} has committed no batch yet", hint=hint)
+    if not ours or committed is None:
+        raise QueryError("NO_STATE", f"{path} isn't the checkpoint of one of Ostinato's streams")
+    if operator is None:
+        if len(ours) > 1:
+            names = ", ".join(map(str, ours))
+            raise QueryError(
+                "AMBIGUOUS_STATE",
+                f"the stream of {path} has {len(ours)} operators of Ostinato: {names}",
+                hint="name one of them: operator=...; the last in the query has the lowest number",
+            )
+        operator = ours[0]
+    elif operator not in ours:
+        raise QueryError("NO_STATE", f"operator {operator} of {path} isn't one of Ostinato's: {ours}")
+    begun = _last_batch(spark, path, "offsets")
+    return Checkpoint(spark, path, operator, committed, is_settled=begun == committed)
+
+
+def check_session(spark: SparkSession, then: Settings) -> None:
+    """Measures are computed by the session that asks: it must have the rules that the stream had."""
+    now = session_settings(spark.range(0))
+    # The clause is kept in our own writing, which double quotes don't matter to.
+    if replace(now, double_quoted_identifiers=then.double_quoted_identifiers) != then:
+        raise QueryError(
+            "SETTINGS_DIFFER",
+            f"the stream ran with ANSI mode {_on(then.ansi)}, time zone {then.timezone} and case-sensitive names"
+            f" {_on(then.case_sensitive)}; this session has {_on(now.ansi)}, {now.timezone}, {_on(now.case_sensitive)}",
+            hint="set spark.sql.ansi.enabled, spark.sql.session.timeZone and spark.sql.caseSensitive as they were",
+        )
+
+
+def _on(setting: bool) -> str:
+    return "on" if setting else "off"
+
+
+def _our_operators(spark: SparkSession, path: str) -> list[int]:
+    with without_error_log():
+        try:
+            rows = spark.read.format("state-metadata").load(path).select("operatorId", "operatorProperties").collect()
+        except PySparkException as error:
+            raise QueryError(
+                "NO_STATE", f"{path} isn't the checkpoint of a stream with state", hint=str(error).split("\n")[0]
+            ) from None
+    return sorted({row[0] for row in rows if _is_ours(row[1])})
+
+
+def _is_ours(properties: str) -> bool:
+    return all(name in properties for name in (BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION))
+
+
+def _last_batch(spark: SparkSession, path: str, log: str) -> int | None:
+    """The highest batch of one of the checkpoint's logs, whose files have the batches' numbers as names."""
+    return max((int(name) for name in _files(spark, path, log) if name.isdigit()), default=None)
+
+
+def _is_checkpoint(spark: SparkSession, path: str) -> bool:
+    """Whether Spark began a stream here: that writes the file `metadata` before anything else."""
+    return bool(_files(spark, path, "metadata"))
+
+
+def _files(spark: SparkSession, path: str, of: str) -> list[str]:
+    """The names of the files in a folder of the checkpoint, or of the one file; none where there is no such thing."""
+    with without_error_log():
+        try:
+            rows = spark.read.format("binaryFile").load(f"{path.rstrip('/')}/{of}").select("path").collect()
+        except AnalysisException:  # Spark's word for a path that doesn't exist
+            return []
+    return [row[0].rpartition("/")[2] for row in rows]

@@ -1,0 +1,186 @@
+"""A stream's progress -> counts that people and Prometheus can read. Fed by Spark's listener, batch by batch."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+    StreamingQueryProgress,
+)
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import a_path
+from ostinato.spark.clause.spark_plan import check_spark
+from ostinato.spark.streams.stream_processor import COUNTS
+
+OBSERVED = "ostinato"
+"""Observed metrics of ours are named by this, the clause's fingerprint and a number."""
+
+_HELP = {
+    "rows_total": "Rows taken in, late ones included.",
+    "late_rows_total": "Rows that came behind the watermark.",
+    "matches_total": "Matches found.",
+    "open_runs": "Keys with an undecided partial match; counted from when this listener was added.",
+    "state_bytes": "Bytes of Ostinato's state; counted from when this listener was added.",
+    "batches_total": "Batches done.",
+    "batch_seconds": "The last batch, by Spark's phases.",
+    "watermark_seconds": "The watermark, in seconds since 1970.",
+    "watermark_unmoved_seconds": "How long the watermark has stood still: a stalled one releases no rows.",
+    "watermark_behind_seconds": "The latest event time of the last batch less the watermark.",
+}
+_OF_COUNT = {
+    "rows": "rows_total",
+    "late_rows": "late_rows_total",
+    "matches": "matches_total",
+    "open_runs_change": "open_runs",
+    "state_bytes_change": "state_bytes",
+}
+
+
+def observed_counts(row: Row) -> dict[str, int]:
+    """What the buckets reported of one batch. NULL, where no bucket had anything to do, is 0."""
+    values = row.asDict()
+    if "schema" in values:  # Connect gives the row as it was sent: its values, and a schema beside them
+        values = dict(zip((part["name"] for part in values["schema"]["fields"]), values["values"], strict=True))
+    return {count: values[count] or 0 for count in COUNTS}
+
+
+@dataclass(slots=True)
+class QueryMetrics:
+    """What is known of one running query. Names are those of `_HELP`, without the prefix."""
+
+    name: str
+    of_clause: dict[str, dict[str, int]] = field(default_factory=dict)
+    of_phase: dict[str, float] = field(default_factory=dict)
+    of_query: dict[str, float] = field(default_factory=lambda: {"batches_total": 0})
+    moved_at: datetime | None = None
+    last_batch: int = -1
+
+    def take(self, progress: Mapping[str, Any]) -> None:
+        """One batch that Spark reports; a batch that was taken before counts once."""
+        if progress["batchId"] <= self.last_batch:
+            return
+        self.last_batch = progress["batchId"]
+        self.of_query["batches_total"] += 1
+        self.of_phase = {phase: ms / 1000 for phase, ms in progress["durationMs"].items()}
+        for observed, row in progress["observedMetrics"].items():
+            prefix, _, rest = observed.partition("-")
+            if prefix != OBSERVED:
+                continue
+            counts = self.of_clause.setdefault(rest.partition("-")[0], dict.fromkeys(_OF_COUNT.values(), 0))
+            for count, value in observed_counts(row).items():
+                counts[_OF_COUNT[count]] += value
+        self._take_event_time(progress["eventTime"], _moment(progress["timestamp"]))
+
+    def _take_event_time(self, event_time: Mapping[str, str], now: datetime) -> None:
+        if "watermark" not in event_time:
+            return
+        watermark = _moment(event_time["watermark"]).timestamp()
+        if watermark != self.of_query.get("watermark_seconds") or self.moved_at is None:
+            self.moved_at = now
+        self.of_query["watermark_seconds"] = watermark
+        if "max" in event_time:
+            self.of_query["watermark_behind_seconds"] = _moment(event_time["max"]).timestamp() - watermark
+        self.pass_time(now)
+
+    def pass_time(self, now: datetime) -> None:
+        """Spark says that it is `now`, and that nothing came."""
+        if self.moved_at is not None:
+            self.of_query["watermark_unmoved_seconds"] = (now - self.moved_at).total_seconds()
+
+    def samples(self) -> Iterator[tuple[str, str, float]]:
+        """Name, labels, value."""
+        query = f'query="{_escaped(self.name)}"'
+        for clause, counts in self.of_clause.items():
+            for name, count in counts.items():
+                yield name, f'{query},clause="{clause}"', count
+        for phase, seconds in self.of_phase.items():
+            yield "batch_seconds", f'{query},phase="{phase}"', seconds
+        for name, value in self.of_query.items():
+            yield name, query, value
+
+
+class StreamMetrics(StreamingQueryListener):
+    """Follows all streaming queries of a session; `text()` is what Prometheus scrapes, also written to `path`."""
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.queries: dict[str, QueryMetrics] = {}
+        self._path = None if path is None else Path(path)
+        self._lock = threading.Lock()  # Spark calls from a thread of its own
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        with self._lock:
+            self.queries.setdefault(str(event.id), QueryMetrics(event.name or str(event.id)))
+        self._write()
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        self._take([event.progress])
+
+    def catch_up(self, query: StreamingQuery) -> None:
+        """Takes the latest batches of a query from the query itself. Spark tells its listeners of a batch some time
+        after it ended, and of the last batches perhaps never once a listener is removed."""
+        self._take(query.recentProgress)
+
+    def _take(self, batches: Sequence[StreamingQueryProgress]) -> None:
+        with self._lock:
+            for batch in batches:
+                known = self.queries.setdefault(str(batch.id), QueryMetrics(batch.name or str(batch.id)))
+                known.take(batch)
+        self._write()
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        with self._lock:
+            if str(event.id) in self.queries:
+                self.queries[str(event.id)].pass_time(_moment(event.timestamp))
+        self._write()
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """What was counted stays: a query that is started again goes on from there."""
+
+    def text(self) -> str:
+        """All metrics in Prometheus' text format."""
+        with self._lock:
+            samples = [sample for query in self.queries.values() for sample in query.samples()]
+        lines = []
+        for name, about in _HELP.items():
+            values = [f"ostinato_{name}{{{labels}}} {value}" for of, labels, value in samples if of == name]
+            if values:
+                kind = "counter" if name.endswith("_total") else "gauge"
+                lines += [f"# HELP ostinato_{name} {about}", f"# TYPE ostinato_{name} {kind}", *values]
+        return "".join(f"{line}\n" for line in lines)
+
+    def _write(self) -> None:
+        if self._path is not None:
+            whole = self._path.with_name(f".{self._path.name}.new")
+            whole.write_text(self.text(), encoding="utf-8")
+            whole.replace(self._path)  # in one step: a reader never sees half a file
+
+
+@only_our_errors()
+def stream_metrics(spark: SparkSession, path: str | os.PathLike[str] | None = None) -> StreamMetrics:
+    """Starts to follow the session's streaming queries; `spark.streams.removeListener(...)` ends it."""
+    check_spark(spark)
+    metrics = StreamMetrics(None if path is None else a_path("path", path))
+    spark.streams.addListener(metrics)
+    return metrics
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,79 @@
+"""The columns of a stream's output: those of the batch query, and the decision time and the mark of late rows."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as s
+
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.query.clause import Measure, Output
+from ostinato.errors import QueryError
+from ostinato.expressions.syntax import Case, Column, Expr, Operator
+from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED
+from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
+
+WATERMARK = "spark.watermarkDelayMs"
+"""The key of a column's metadata by which Spark knows the event time."""
+
+
+def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | None = None) -> s.StructType:
+    """What the core gives: the worker's columns and ours, but errors, which travel before the rows are unpacked.
+
+    With a delay the decision time is marked as an event time with that watermark, for operators that follow.
+    """
+    fields = [field for field in query.worker_schema().fields if field.name != ERROR]
+    marked = None if delay_ms is None else {WATERMARK: delay_ms}
+    fields.append(s.StructField(DECIDED, s.TimestampType(), metadata=marked))
+    if stream.late == "show":
+        fields.append(s.StructField(LATE, s.BooleanType()))
+    return s.StructType(fields)
+
+
+def measured_stream(query: SparkQuery, stream: StreamSettings, found: DataFrame) -> DataFrame:
+    """The output columns. What the stream adds are further measures to the query."""
+    measuring = copy.copy(query)
+    measuring.plan = _with_stream_columns(query.plan, stream)
+    measuring.bound = measuring.plan.bound
+    return measuring.measured(found)
+
+
+def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
+    bound, clause = plan.bound, plan.bound.clause
+    added = {LATE_COLUMN: Column(LATE)} if stream.late == "show" else {}
+    if stream.decision_time is not None:
+        added[stream.decision_time] = Column(DECIDED)
+    for name in added:
+        if name.lower() in (known.lower() for known in bound.output_names):
+            raise QueryError(
+                "DUPLICATE_COLUMN",
+                f"the output already has a column '{name}', which the stream would add",
+                hint="give the measure another name",
+            )
+    more = tuple(Measure(name, expr) for name, expr in added.items())
+    return replace(
+        plan,
+        outer=(*(_of_match(expr, clause.output, stream) for expr in plan.outer), *added.values()),
+        bound=replace(
+            bound,
+            measures=(*bound.measures, *more),
+            # Measures of unmatched rows are already NULL here; the decision time is theirs too.
+            clause=replace(clause, measures=(*clause.measures, *more), output=_without_unmatched(clause.output)),
+        ),
+    )
+
+
+def _of_match(measure: Expr, output: Output, stream: StreamSettings) -> Expr:
+    """NULL for rows that are in no match, whatever the measure makes of no values."""
+    if output is Output.ALL_ROWS_WITH_UNMATCHED:
+        measure = Case(None, ((Column(MATCHED), measure),), None)
+    if stream.late == "show":
+        measure = Case(None, ((Operator("not", (Column(LATE),)), measure),), None)
+    return measure
+
+
+def _without_unmatched(output: Output) -> Output:
+    return Output.ALL_ROWS if output is Output.ALL_ROWS_WITH_UNMATCHED else output

@@ -1,0 +1,208 @@
+"""What a bucket of keys remembers between two steps of a stream <-> bytes. No matching here.
+
+The bytes are Arrow IPC streams, each sealed (`streams/stored_state.py`). The header has one row per remembered key, and in its
+metadata the query it belongs to, and up to when rows are known. Rows lie in segments: those that open matches may need,
+key after key in the order of the header, and those that wait for the watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.errors import MatchError
+from ostinato.kernels.constants import NO_TIME
+from ostinato.streams.record_batches import joined, to_bytes
+from ostinato.streams.stored_state import (
+    LARGEST,
+    Section,
+    check,
+    check_columns_are,
+    check_ranges,
+    read_batch,
+    reading,
+    seal,
+    unseal,
+    whole_numbers,
+)
+
+QUERY, _KNOWN_UNTIL = b"ostinato.query", b"ostinato.known_until"
+_HEADER = "the header in the state of this stream"
+_ROWS: Final = {
+    Section.OPEN_ROWS: "a segment of open rows in the state of this stream",
+    Section.WAITING_ROWS: "a segment of waiting rows in the state of this stream",
+}
+RowsSection = Literal[Section.OPEN_ROWS, Section.WAITING_ROWS]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class BucketState:
+    """A value: equal bytes, equal state. An unchanged segment stays the same object from one state to the next."""
+
+    header: bytes = b""
+    open_rows: tuple[bytes, ...] = ()
+    waiting: tuple[bytes, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return sum(map(len, (self.header, *self.open_rows, *self.waiting)))
+
+
+EMPTY = BucketState()
+"""A bucket that has seen nothing."""
+
+
+class Keys(NamedTuple):
+    """The remembered keys, one entry each. Places are counted from the key's first row at hand."""
+
+    rows: Rows
+    """How many rows are at hand: at least one, by which the key is known."""
+    start: Rows
+    """The row that is tried next as the start of a match."""
+    number: Rows
+    """How many matches were numbered."""
+    given: Rows
+    """INCREMENTAL MATCHES: those that end before this row were given."""
+    covered: Rows
+    """WITH UNMATCHED ROWS: rows before this one are in matches that were given, or were shown."""
+
+    @staticmethod
+    def new(count: int) -> Keys:
+        """Keys of which nothing is at hand yet."""
+        return Keys(*(np.zeros(count, np.int64) for _ in Keys._fields))
+
+    @property
+    def first(self) -> Rows:
+        """The place of each key's first row among all rows at hand."""
+        return np.cumsum(self.rows) - self.rows
+
+    def taken(self, which: Rows | NDArray[np.bool_]) -> Keys:
+        return Keys(*(column[which] for column in self))
+
+    def followed_by(self, more: Keys) -> Keys:
+        return Keys(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A state as it is worked with; None where there are no rows."""
+
+    keys: Keys
+    known_until: int
+    """Rows that come are later than this, or late."""
+    open_rows: pa.RecordBatch | None
+    waiting: pa.RecordBatch | None
+
+
+def open_state(state: BucketState, query: str) -> Opened:
+    """Raises where the state is not one of this query, or in a form that this version doesn't know."""
+    header, known_until = read_header(state, query)
+    if header is None:
+        return Opened(Keys.new(0), known_until, None, None)
+    open_rows = read_rows(state.open_rows, Section.OPEN_ROWS)
+    keys = _keys(header, 0 if open_rows is None else open_rows.num_rows)
+    return Opened(keys, known_until, open_rows, read_rows(state.waiting, Section.WAITING_ROWS))
+
+
+def _keys(header: pa.RecordBatch, open_rows: int) -> Keys:
+    names = header.schema.names
+    check("rows" in names and set(names) <= set(Keys._fields), _HEADER, "it has other columns")
+    check(len(set(names)) == len(names), _HEADER, "it has a column twice")
+    columns = {name: whole_numbers(header.column(name), _HEADER) for name in names}
+    zeros = np.zeros(header.num_rows, np.int64)
+    keys = Keys(*(columns.get(name, zeros) for name in Keys._fields))
+    check_ranges(
+        _HEADER,
+        {
+            "rows": (keys.rows, 1, open_rows),
+            "start": (keys.start, 0, keys.rows),
+            "number": (keys.number, 0, LARGEST),
+            "given": (keys.given, 0, keys.rows),
+            "covered": (keys.covered, 0, keys.rows),
+        },
+    )
+    check(int(keys.rows.sum()) == open_rows, _HEADER, "it counts other rows than there are")
+    return keys
+
+
+def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, int]:
+    """The header as it was written, and up to when rows were known; raises as `open_state` does."""
+    if not state.header:
+        check(not state.open_rows and not state.waiting, _HEADER, "there is none, and there are rows")
+        return None, NO_TIME
+    header = read_batch(unseal(state.header, Section.BUCKET, _HEADER), _HEADER)
+    metadata = header.schema.metadata or {}
+    check_query(metadata, query, changed="its clause or settings")
+    with reading(_HEADER):
+        known_until = int(metadata[_KNOWN_UNTIL])
+    check(NO_TIME <= known_until <= LARGEST, _HEADER, "the time up to which rows are known is out of range")
+    return header, known_until
+
+
+def read_rows(segments: tuple[bytes, ...], section: RowsSection) -> pa.RecordBatch | None:
+    """The rows of all segments; None where there are none."""
+    what = _ROWS[section]
+    batches = [read_batch(unseal(segment, section, what), what) for segment in segments]
+    check(all(batch.schema == batches[0].schema for batch in batches), what, "it has other columns than the others")
+    return joined(batches)
+
+
+def segments_of(batch: pa.RecordBatch | None, section: RowsSection) -> tuple[bytes, ...]:
+    """One segment, or none where there are no rows."""
+    return (seal(to_bytes(batch), section),) if batch is not None and batch.num_rows else ()
+
+
+def check_kept_rows(kept: pa.RecordBatch, arriving: pa.Schema, *numbers: str) -> None:
+    """Raises where open rows have other columns than those that arrive and, behind them, these numbers. Rows to come
+    are numbered from 0 on, those that are kept below."""
+    what = _ROWS[Section.OPEN_ROWS]
+    columns = {field.name: field.type for field in arriving} | dict.fromkeys(numbers, pa.int64())
+    check_columns_are(kept, columns, what)
+    for name in numbers:
+        check_ranges(what, {name: (whole_numbers(kept.column(name), what), -LARGEST, -1)})
+
+
+def check_columns(opened: Opened, arrived: pa.RecordBatch | None) -> None:
+    """Raises where rows of the state can't stand beside those that arrive."""
+    for kept in (opened.open_rows, opened.waiting):
+        if kept is not None and arrived is not None and kept.schema != arrived.schema:
+            raise other_query("the columns of its input, or their types, have changed")
+
+
+def other_query(what: str) -> MatchError:
+    """The error where a checkpoint belongs to something else."""
+    return MatchError(
+        "STATE_OF_OTHER_QUERY",
+        f"the state of this stream was written by another query: {what}",
+        hint="start the changed query with a new checkpoint; ost.finish gives what the old one left open",
+    )
+
+
+def header_bytes(keys: Keys, known_until: int, query: str) -> bytes:
+    """The header; columns that are zero throughout are left out."""
+    columns = {
+        name: pa.array(values.astype(np.int64 if name == "number" else np.int32))
+        for name, values in zip(Keys._fields, keys, strict=True)
+        if name == "rows" or values.any()
+    }
+    return stamped(pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)), known_until, query)
+
+
+def stamped(header: pa.RecordBatch, known_until: int, query: str) -> bytes:
+    """A header with what `read_header` asks of it."""
+    metadata = {QUERY: query, _KNOWN_UNTIL: str(known_until)}
+    return seal(to_bytes(header.replace_schema_metadata(metadata)), Section.BUCKET)
+
+
+def check_query(metadata: Mapping[bytes, bytes], query: str, *, changed: str) -> None:
+    """Raises where a state belongs to another query, in which something has changed."""
+    if metadata.get(QUERY, b"") != query.encode():
+        raise other_query(f"{changed} have changed")

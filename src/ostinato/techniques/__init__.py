@@ -1,1 +1,0 @@
-"""What no product has: one folder per research system, none importing another."""
