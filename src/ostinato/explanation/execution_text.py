@@ -81,7 +81,7 @@ def _search(plan: MatchPlan) -> str:
 
 
 def memo_rule(plan: MatchPlan) -> str:
-    """What is done so that the same (state, row) isn't tried again and again; as `clause/matching/match_engine.py` decides it."""
+    """How the engine avoids trying the same (state, row) twice, as `clause/matching/match_engine.py` decides it."""
     clause = plan.bound.clause
     bounded = clause.within is not None or clause.max_length is not None
     if plan.run_conditions:

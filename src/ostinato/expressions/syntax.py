@@ -1,8 +1,7 @@
 """Expressions of DEFINE and MEASURES: the syntax as written, and the leaves that binding puts into it.
 
-What the parser gives holds `Literal`, `ColumnRef`, `Call` and the other syntax nodes. Binding
-(`clause/language/clause_binding.py`) replaces every reference to rows of the match by a `Navigation` or an `Aggregate`; below those,
-`Column` stands for a plain column of the one row in question.
+The parser gives `Literal`, `ColumnRef`, `Call` and the other syntax nodes. Binding (`clause/language/clause_binding.py`)
+replaces every reference to rows of the match by a `Navigation` or an `Aggregate`. Below those, `Column` stands for a plain column of the one row in question.
 """
 
 from __future__ import annotations

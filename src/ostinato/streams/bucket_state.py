@@ -1,6 +1,6 @@
 """What a bucket of keys remembers between two steps of a stream <-> bytes. No matching here.
 
-The bytes are Arrow IPC streams, each sealed (`streams/stored_state.py`). The header has one row per remembered key, and in its
+The bytes are Arrow IPC streams, each sealed (`stored_state.py`). The header has one row per remembered key, and in its
 metadata the query it belongs to, and up to when rows are known. Rows lie in segments: those that open matches may need,
 key after key in the order of the header, and those that wait for the watermark.
 """

@@ -1,6 +1,6 @@
 """What a stream summary answers: the aggregate, and the kept events with what each of them contributes.
 
-Plain values, made by runtimes. `table()` and `svg()` show them.
+Plain values, made in process and on Spark. `table()` and `svg()` show them.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ from ostinato.event_queries.plan.event_program import Events, Extent, QueryResul
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
 from ostinato.event_queries.task.engine_runs import engine_runs
+from ostinato.event_queries.task.shared_matching import SharedMatching
 from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import Batch, one_array, row_masks
 from ostinato.rows.times import microseconds_of
-from ostinato.runtimes.task.shared_matching import SharedMatching
 from ostinato.streams.bucket_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate
 from ostinato.streams.record_batches import joined

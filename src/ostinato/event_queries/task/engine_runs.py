@@ -1,4 +1,4 @@
-"""Which engine runs which programs of a stream, ready to run. The choice itself is `event_queries/plan/engine_groups.py`'s."""
+"""Which engine runs which programs of a stream, ready to run. `plan/engine_groups.py` makes the choice."""
 
 from __future__ import annotations
 

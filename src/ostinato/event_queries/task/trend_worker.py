@@ -30,12 +30,12 @@ from ostinato.event_queries.task.match_columns import Scene, match_columns, run_
 from ostinato.event_queries.task.output_columns import match_output
 from ostinato.event_queries.task.pair_tests import tie_pair_tests
 from ostinato.event_queries.task.sequences import Keys, Sequences, find_sequences
+from ostinato.event_queries.task.shared_matching import SharedMatching
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal
 from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.rows.batches import Batch, Mask
 from ostinato.rows.workload_layout import OutputColumn
-from ostinato.runtimes.task.shared_matching import SharedMatching
 
 if TYPE_CHECKING:
     from ostinato.workloads.shedding.report import Report

@@ -1,4 +1,4 @@
-"""What a Spark task runs: `runtimes/task`, loaded where it runs. The driver needn't load any kernel to plan a query."""
+"""What a Spark task runs for a clause. Engines are loaded where it runs: the driver loads no kernel to plan a query."""
 
 from __future__ import annotations
 

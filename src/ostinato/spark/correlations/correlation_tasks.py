@@ -1,4 +1,4 @@
-"""What a Spark task runs for a correlation of whole tables: `runtimes/task`, loaded where it runs."""
+"""What a Spark task runs for a correlation of whole tables: the engines are loaded where they run."""
 
 from __future__ import annotations
 

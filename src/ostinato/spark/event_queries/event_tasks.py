@@ -1,4 +1,4 @@
-"""What Spark tasks run for event queries: `runtimes/task`, loaded where it runs."""
+"""What Spark tasks run for event queries: the engines are loaded where they run."""
 
 from __future__ import annotations
 

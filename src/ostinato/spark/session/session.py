@@ -53,7 +53,7 @@ def _log_settings() -> Path:
     """A file on disk, also where the package is a zip. It stays until this process ends."""
     until_exit = ExitStack()
     atexit.register(until_exit.close)
-    return until_exit.enter_context(as_file(files("ostinato.runtimes.spark") / "log4j2.properties"))
+    return until_exit.enter_context(as_file(files("ostinato.spark.session") / "log4j2.properties"))
 
 
 def prepare_machine() -> None:

@@ -1,4 +1,4 @@
-"""What Spark tasks run for a workload of clauses: `runtimes/task`, loaded where it runs."""
+"""What Spark tasks run for a workload of clauses: the engines are loaded where they run."""
 
 from __future__ import annotations
 

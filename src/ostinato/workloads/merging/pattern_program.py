@@ -1,6 +1,6 @@
 """One pattern of a workload as the shared plan takes it: states, steps, and what is asked on each step.
 
-Front ends make these (`workloads/plan/event_programs.py` from event queries and from MATCH_RECOGNIZE with ALL MATCHES). No text
+Front ends make these (`plan/event_programs.py` from event queries and from MATCH_RECOGNIZE with ALL MATCHES). No text
 and no types here: conditions over one event are numbered by the front end, once for all patterns of a workload, and so
 are edge tests; conditions over several events are expressions over canonical variables.
 """

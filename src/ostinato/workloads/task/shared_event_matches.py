@@ -16,7 +16,7 @@ from ostinato.errors import MatchError
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.task.match_columns import Scene
-from ostinato.runtimes.task.shared_matching import NOTHING_SHARED, SharedMatches
+from ostinato.event_queries.task.shared_matching import NOTHING_SHARED, SharedMatches
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.plan.event_groups import SharedGroup, shared_matches

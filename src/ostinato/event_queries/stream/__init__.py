@@ -1,0 +1,1 @@
+"""A bucket's open windows between two steps of a stream."""

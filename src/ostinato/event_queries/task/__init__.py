@@ -1,0 +1,1 @@
+"""Rows of whole groups -> the output columns of each query."""

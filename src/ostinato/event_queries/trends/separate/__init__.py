@@ -1,0 +1,1 @@
+"""Each query by itself: running sums, ranked edges, or visits (GRETA's results at a lower cost per event)."""

@@ -1,0 +1,1 @@
+"""Kleene parts without conditions between neighbours, computed once for all queries that have them."""

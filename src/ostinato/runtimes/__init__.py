@@ -1,1 +1,0 @@
-"""Where queries run: `local` in this process, `spark` on a cluster or its local mode."""

@@ -1,1 +1,0 @@
-"""Spark, classic and Connect. The only folder that imports pyspark, and only its public API."""
