@@ -236,11 +236,11 @@ def test_kernels_of_a_zip_are_stored_too(tmp_path: Path) -> None:
     package = tmp_path / "package.zip"
     with zipfile.ZipFile(package, "w") as archive:
         archive.writestr("ostinato/__init__.py", "")
-        archive.writestr("ostinato/matching/__init__.py", "")
-        archive.writestr("ostinato/matching/stored.py", textwrap.dedent(STORED))
+        archive.writestr("ostinato/engines/__init__.py", "")
+        archive.writestr("ostinato/engines/stored.py", textwrap.dedent(STORED))
         for name in NEEDED:
             archive.write(SOURCES / name, f"ostinato/{name}")
-    program = PROGRAM.replace("import stored", "from ostinato.matching import stored")
+    program = PROGRAM.replace("import stored", "from ostinato.engines import stored")
     runs = [run_where(tmp_path, sources=package, program=program, HOME=str(tmp_path / "home")) for _ in range(2)]
     assert [run[1:] for run in runs] == [(42, 0), (42, 1)]
     assert runs[0][0].startswith(str(tmp_path / "home" / ".cache" / "ostinato"))

@@ -167,7 +167,7 @@ def _wait_for_work() -> None:
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import ostinato as ost, pyarrow as pa
-from ostinato.matching import search
+from ostinato.clause.matching import search
 
 query = "ORDER BY t MEASURES count(*) AS n PATTERN (A+ B) DEFINE B AS sum(A.x) < 0"
 options = {"max_partial_matches": 10**15, "workers": int(sys.argv[1])}

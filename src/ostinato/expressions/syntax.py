@@ -1,7 +1,8 @@
 """Expressions of DEFINE and MEASURES: the syntax as written, and the leaves that binding puts into it.
 
-The parser gives `Literal`, `ColumnRef`, `Call` and the other syntax nodes. Binding (`clause/language/clause_binding.py`)
-replaces every reference to rows of the match by a `Navigation` or an `Aggregate`. Below those, `Column` stands for a plain column of the one row in question.
+The parser gives `Literal`, `ColumnRef`, `Call` and the other syntax nodes. Binding (`clause_binding.py`) replaces every
+reference to rows of the match by a `Navigation` or an `Aggregate`. Below those, `Column` stands for a plain column of
+the one row in question.
 """
 
 from __future__ import annotations

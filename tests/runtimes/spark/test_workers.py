@@ -83,7 +83,7 @@ def test_workers_get_the_task_itself() -> None:
         ("ModuleNotFoundError: No module named 'ostinato'", "the workers' Python has no module 'ostinato'"),
         ("ModuleNotFoundError: No module named 'numba'", "the workers' Python has no module 'numba'"),
         (
-            "ModuleNotFoundError: No module named 'ostinato.runtimes.newer'",
+            "ModuleNotFoundError: No module named 'ostinato.spark.newer'",
             "the workers have another version of ostinato than the driver",
         ),
         (

@@ -1,7 +1,7 @@
 """One event query: `PATTERN SEQ(A a, B+ b) WHERE ... WITHIN ... RETURN ...`. What it means is in docs/event-queries.md.
 
-`EventQuery` is the text as understood, names not yet looked up. Binding (`event_binding.py`) ties it to the columns of one
-input: `BoundEventQuery`, whose conditions are sorted by what they speak of.
+`EventQuery` is the text as understood, names not yet looked up. Binding (`event_binding.py`) ties it to the columns of
+one input: `BoundEventQuery`, whose conditions are sorted by what they speak of.
 """
 
 from __future__ import annotations
