@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-from tests.sharing.plan_patterns import RISING, sequence
+from tests.workloads.merging.plan_patterns import RISING, sequence
 
 import ostinato as ost
 from ostinato.explanation.bounded_text import MOST_LINES, declined_part, plan_part, plan_picture

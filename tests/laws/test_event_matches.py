@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
+from tests.event_queries.enumeration.event_matching import by_oracle, found, listed
 from tests.examples import examples
 from tests.laws.event_strategies import COLUMNS, DECLINED, Example, Knobs, bind, event_examples
 from tests.laws.trend_programs import prepared
-from tests.matching.event_matching import by_oracle, found, listed
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.enumeration import event_matches, event_room

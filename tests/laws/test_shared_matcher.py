@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.event_strategies import Draw, Example, Knobs, event_examples, event_tables
-from tests.techniques.bounded_latency.shared_matching import Workload, in_calls, workloads
+from tests.workloads.matcher.shared_matching import Workload, in_calls, workloads
 
 from ostinato.errors import QueryError
 from ostinato.workloads.matcher.ledger import TAG_RANGE, Orders

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.streams import Source
+from tests.spark.streams.spark_streams import Source
 
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 

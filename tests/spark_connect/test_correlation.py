@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.spark.correlations import QUERY, comparable, in_process
-from tests.spark.streams import Source, pieces, trades
+from tests.spark.correlations.spark_correlations import QUERY, comparable, in_process
+from tests.spark.streams.spark_streams import Source, pieces, trades
 
 import ostinato as ost
 from ostinato.spark.correlations.correlation_finish import finish_correlation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.spark.streams import Source, asked, pieces, rows, trades
+from tests.spark.streams.spark_streams import Source, asked, pieces, rows, trades
 
 import ostinato as ost
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE

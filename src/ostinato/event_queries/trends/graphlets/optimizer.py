@@ -1,7 +1,7 @@
 """Which queries share a burst: the search space of HAMLET, Section 4.3, its two pruning principles, and all of it.
 
 A plan is one set of sharing queries; every other query runs by itself. The paper's theorems that pruning loses nothing
-don't hold for its own formulas (`tests/techniques/shared_trends/test_optimizer.py` has counterexamples), so nothing
+don't hold for its own formulas (`tests/event_queries/trends/test_optimizer.py` has counterexamples), so nothing
 here claims to be optimal but `best_of_all`.
 """
 

@@ -1,0 +1,225 @@
+"""Probes into parts of the rows: what each gives, whatever the others ask; which starts stay open; quiet rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.clause.matching.probing import Probe, expected, prepared_letters, probe_all, probes_of, ways
+from tests.laws.strategies import patterns
+
+from ostinato.clause.matching import growths
+from ostinato.clause.matching.growths import ProbeMode, find, quiet_before
+from ostinato.clause.matching.match_engine import OverRun
+from ostinato.clause.matching.search import no_check, no_update, search_in_python
+from ostinato.errors import MatchError
+from ostinato.kernels.kernel_cache import interpreted
+
+
+@st.composite
+def letters_and_probes(draw: Any) -> tuple[str, str, list[Probe]]:
+    """A pattern without anchors, rows, and probes that may overlap."""
+    pattern = draw(patterns("ABCR"))
+    assume("^" not in pattern and "$" not in pattern and any(name in pattern for name in "ABCR"))
+    text = draw(st.text("abc", max_size=7))
+    probes = []
+    for _ in range(draw(st.integers(0, 4))):
+        start, stop, end = sorted(draw(st.lists(st.integers(0, len(text)), min_size=3, max_size=3)))
+        probes.append(Probe(start, stop, end, draw(st.booleans())))
+    return pattern, text, probes
+
+
+# --- what a probe gives ---
+
+
+@pytest.mark.kernel
+@given(asked=letters_and_probes(), max_length=st.sampled_from([None, None, 1, 3]))
+def test_a_probe_gives_what_its_rows_alone_would(asked: tuple[str, str, list[Probe]], max_length: int | None) -> None:
+    pattern, text, probes = asked
+    prepared = prepared_letters(pattern, text, f"MAXLENGTH {max_length}" if max_length else "")
+    for mode in set(ProbeMode) - {ProbeMode.CHAINED}:
+        shown = probe_all(prepared, probes, mode)
+        for probe, found in zip(probes, shown, strict=True):
+            assert found.matches == expected(pattern, text, probe, mode, max_length), (mode, probe)
+
+
+@pytest.mark.kernel
+@given(asked=letters_and_probes())
+def test_a_chain_of_the_standards_matches(asked: tuple[str, str, list[Probe]]) -> None:
+    pattern, text, probes = asked
+    probes = [replace(probe, is_open=False) for probe in probes]
+    shown = probe_all(prepared_letters(pattern, text), probes, ProbeMode.CHAINED)
+    assert [probe.matches for probe in shown] == [expected(pattern, text, probe, ProbeMode.CHAINED) for probe in probes]
+    assert not any(probe.open_starts for probe in shown)
+
+
+@pytest.mark.kernel
+@given(asked=letters_and_probes())
+def test_the_search_in_python(asked: tuple[str, str, list[Probe]]) -> None:
+    pattern, text, probes = asked
+    assume("R" not in pattern)
+    prepared = prepared_letters(pattern, text)
+    in_python = OverRun(search_in_python(interpreted(no_update), interpreted(no_check)))
+    for mode in ProbeMode:
+        slow, fast = (probe_all(some, probes, mode) for some in (replace(prepared, over_run=in_python), prepared))
+        for found, as_compiled in zip(slow, fast, strict=True):
+            assert found.matches == as_compiled.matches, mode
+            if mode is ProbeMode.INCREMENTAL:  # without a memo a start isn't known to follow an earlier one
+                assert set(found.open_starts) >= set(as_compiled.open_starts)
+            else:
+                assert found.open_starts == as_compiled.open_starts, mode
+
+
+def test_the_growths_of_a_start_end_later_and_later() -> None:
+    prepared = prepared_letters("A B*", "abbb")
+    found = find(prepared, probes_of([Probe(0, 2, 4)], 4), ProbeMode.GROWING)
+    assert found.start.tolist() == [0, 0, 0, 0, 1, 1, 1]
+    assert found.length.tolist() == [1, 2, 3, 4, 1, 2, 3]
+    assert found.rank.tolist() == [3, 2, 1, 0, 2, 1, 0]  # greedy: the longest is preferred
+
+
+def test_records_stop_at_an_empty_match() -> None:
+    """What is less preferred than the empty match never is the preferred match."""
+    (greedy,) = probe_all(prepared_letters("B*", "bbb"), [Probe(0, 1, 3)], ProbeMode.RECORDS)
+    (reluctant,) = probe_all(prepared_letters("B*?", "bbb"), [Probe(0, 1, 3)], ProbeMode.RECORDS)
+    assert greedy.matches == [(0, "BBB"), (0, "BB"), (0, "B")]
+    assert reluctant.matches == []
+    assert reluctant.open_starts == []
+
+
+# --- probes that overlap ---
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("mode", list(ProbeMode))
+@pytest.mark.parametrize("pattern", ["A B?", "A B+", "A R{1,3}"])
+def test_probes_do_not_see_one_another_when_room_is_made(mode: ProbeMode, pattern: str) -> None:
+    """Thousands of matches, each probe in several calls of the kernel."""
+    text = "abbc" * 750
+    prepared = prepared_letters(pattern, text)
+    probes = [Probe(0, 2_000, 3_000), Probe(500, 2_500, 2_600), Probe(0, 2_000, 3_000), Probe(499, 501, 3_000)]
+    together = probe_all(prepared, probes, mode)
+    assert together == [probe_all(prepared, [probe], mode)[0] for probe in probes]
+    assert together[0] == together[2]
+
+
+def test_many_states_that_only_look_reachable() -> None:
+    """The C that would complete the match lies beyond every probe: each (state, row) is still tried once a start."""
+    text = "ab" * 200 + "c"
+    prepared = prepared_letters("(A | B)* C", text)
+    probes = [Probe(0, 1, end) for end in range(300, 400)]
+    assert all(not shown.matches for shown in probe_all(prepared, probes, ProbeMode.PREFERRED))
+
+
+def test_a_failure_names_its_row() -> None:
+    prepared = prepared_letters("(A | R)* C", "b" * 40)
+    prepared = replace(prepared, task=replace(prepared.task, max_partial_matches=1_000))
+    with pytest.raises(MatchError) as caught:
+        probe_all(prepared, [Probe(5, 6, 40)], ProbeMode.GROWING)
+    assert (caught.value.code, caught.value.row) == ("TOO_MANY_PARTIAL_MATCHES", 5)
+
+
+# --- open starts ---
+
+
+@pytest.mark.kernel
+@given(asked=letters_and_probes(), cut=st.integers(0, 7))
+def test_a_closed_start_never_changes_again(asked: tuple[str, str, list[Probe]], cut: int) -> None:
+    """Also when the rows to come are not at hand."""
+    pattern, text, _ = asked
+    cut = min(cut, len(text))
+    at_hand, whole = prepared_letters(pattern, text[:cut]), prepared_letters(pattern, text)
+    for mode in (ProbeMode.GROWING, ProbeMode.RECORDS):
+        (before,) = probe_all(at_hand, [Probe(0, cut, cut)], mode)
+        (after,) = probe_all(whole, [Probe(0, cut, len(text))], mode)
+        closed = set(range(cut)) - set(before.open_starts)
+        known, later = ([found for found in some.matches if found[0] in closed] for some in (before, after))
+        assert known == later, mode
+
+
+@pytest.mark.kernel
+@given(asked=letters_and_probes(), cut=st.integers(0, 7))
+def test_a_chain_stops_where_rows_to_come_decide(asked: tuple[str, str, list[Probe]], cut: int) -> None:
+    pattern, text, _ = asked
+    cut = min(cut, len(text))
+    (before,) = probe_all(prepared_letters(pattern, text[:cut]), [Probe(0, cut, cut)], ProbeMode.CHAINED)
+    whole = expected(pattern, text, Probe(0, len(text), len(text)), ProbeMode.CHAINED)
+    assert before.matches == whole[: len(before.matches)]
+    goes_on = before.open_starts[0] if before.open_starts else cut
+    assert all(start >= goes_on for start, _ in whole[len(before.matches) :])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "mode", "open_starts"),
+    [
+        ("A B C", "abc", ProbeMode.GROWING, [1, 2]),  # any row may be A
+        ("B+ C", "abbb", ProbeMode.GROWING, [1, 2, 3]),
+        ("B+ C", "abba", ProbeMode.GROWING, []),
+        ("B+ C", "abbb", ProbeMode.INCREMENTAL, [1]),  # whatever start 2 gets start 1 gets, too
+        ("B+ C", "abbb", ProbeMode.CHAINED, [1]),
+        ("B+?", "bb", ProbeMode.RECORDS, []),  # one row is preferred, whatever comes
+        ("B+?", "bb", ProbeMode.GROWING, [0, 1]),
+        ("B B?", "bb", ProbeMode.GROWING, [1]),
+    ],
+)
+def test_open_starts(pattern: str, text: str, mode: ProbeMode, open_starts: list[int]) -> None:
+    rows = len(text)
+    opened, closed = probe_all(
+        prepared_letters(pattern, text), [Probe(0, rows, rows), Probe(0, rows, rows, False)], mode
+    )
+    assert opened.open_starts == open_starts
+    assert closed.open_starts == []
+
+
+def test_time_that_is_over_closes_a_start() -> None:
+    prepared = prepared_letters("B+ C", "bbbb")
+    timed = replace(prepared, task=replace(prepared.task, within_us=2), time_us=np.array([0, 5, 6, 7]))
+    asked = probes_of([Probe(0, 4, 4)], 4)
+    assert find(timed, asked, ProbeMode.GROWING).open_start.tolist() == [1, 2, 3]  # 0 has lost touch with row 1
+    assert find(timed, asked, ProbeMode.GROWING, known_until=8).open_start.tolist() == [3]
+
+
+# --- quiet rows ---
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def quiet_kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "interpreted":
+        monkeypatch.setattr(growths, "_fill_quiet", interpreted(growths._fill_quiet))
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("pattern", "text", "quiet"),
+    [
+        ("B C", "abcbca", [0, 1, 1, 3, 3, 5]),
+        ("B+", "abbabb", [0, 1, 1, 3, 4, 4]),
+        ("B+ C", "bbabbc", [0, 1, 2, 3, 3, 3]),  # rows 0 and 1 lead nowhere
+        ("B+ C", "abbb", [0, 1, 1, 1]),  # a C may still come
+        ("A*", "abc", [0, 0, 0]),
+    ],
+)
+@pytest.mark.usefixtures("quiet_kernel")
+def test_quiet_rows(pattern: str, text: str, quiet: list[int]) -> None:
+    assert quiet_before(prepared_letters(pattern, text)).tolist() == quiet
+
+
+@pytest.mark.kernel
+@given(asked=letters_and_probes(), cut=st.integers(0, 7))
+def test_no_match_leads_over_a_quiet_row(asked: tuple[str, str, list[Probe]], cut: int) -> None:
+    """Whatever rows come behind those at hand."""
+    pattern, text, _ = asked
+    quiet = quiet_before(prepared_letters(pattern, text[:cut])).tolist()
+    for start in range(len(text)):
+        for labels in ways(pattern, text, start):
+            assert not any(start < row < start + len(labels) for row in set(quiet))
+
+
+def test_every_key_has_its_own_quiet_rows() -> None:
+    prepared = prepared_letters("B+", "bbbb")
+    in_two_keys = replace(prepared, key_at=np.array([0, 2, 2, 4]))
+    assert quiet_before(in_two_keys).tolist() == [0, 0, 2, 2]

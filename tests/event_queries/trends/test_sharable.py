@@ -1,0 +1,94 @@
+"""Which queries can share a Kleene sub-pattern, and how windows are cut into panes."""
+
+from __future__ import annotations
+
+from tests.event_queries.plan.event_texts import planned
+
+from ostinato.event_queries.plan.event_program import Program
+from ostinato.event_queries.trends.sharable import (
+    KleeneLoop,
+    SharableSet,
+    loop_conditions,
+    pane_of,
+    sharable_loops,
+    sharable_sets,
+)
+
+MINUTE = 60_000_000
+
+
+def programs(*texts: str) -> list[Program]:
+    return [query.programs[0] for query in planned(*(f"PATTERN {text}" for text in texts)).queries]
+
+
+def sets(*texts: str, keys: list[int] | None = None) -> list[tuple[int, ...]]:
+    found = programs(*texts)
+    return [one.programs for one in sharable_sets(found, keys or [0] * len(found))]
+
+
+def test_definition_4_a_loop_that_several_queries_have() -> None:
+    found = programs("SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN COUNT(*)", "SEQ(A, C+) RETURN COUNT(*)")
+    assert sharable_loops(found) == (KleeneLoop(1, (0, 1)),)  # condition 1 is that of B
+
+
+def test_a_loop_is_a_label_that_may_follow_itself_at_once() -> None:
+    nested, pairs, again = programs(
+        "(SEQ(A, B+))+ RETURN COUNT(*)", "(SEQ(A, B))+ RETURN COUNT(*)", "SEQ(A, B*, A) RETURN COUNT(*)"
+    )
+    assert loop_conditions(nested) == {1} and loop_conditions(pairs) == frozenset() and loop_conditions(again) == {1}
+
+
+def test_other_conditions_are_other_sub_patterns() -> None:
+    slow = "SEQ(A, B+ b) WHERE b.x < 10 RETURN COUNT(*)"
+    assert sets(slow, "SEQ(C, B+ b) RETURN COUNT(*)") == []
+    assert sets(slow, "SEQ(C, B+ t) WHERE t.x < 10 RETURN COUNT(*)") == [(0, 1)]
+
+
+def test_definition_5_a_set_is_what_pairs_connect() -> None:
+    found = programs(
+        "SEQ(A, B+) RETURN COUNT(*)",
+        "SEQ(C, B+, D+) RETURN COUNT(*)",
+        "SEQ(A, D+) RETURN COUNT(*)",
+        "SEQ(A, C) RETURN COUNT(*)",
+    )
+    assert sharable_sets(found, [0] * 4) == (
+        SharableSet((0, 1, 2), (KleeneLoop(1, (0, 1)), KleeneLoop(3, (1, 2))), None),
+    )
+
+
+def test_grouping_attributes_must_be_the_same() -> None:
+    one, other = "SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN COUNT(*)"
+    assert sets(one, other, keys=[0, 1]) == []
+
+
+def test_sums_share_with_counts_but_extremes_with_the_same_only() -> None:
+    count, total = "SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN AVG(B.x)"
+    least, most = "SEQ(A, B+) RETURN MIN(B.x)", "SEQ(C, B+) RETURN MAX(B.x)"
+    assert sets(count, total) == [(0, 1)]
+    assert sets(count, least) == []
+    assert sets(least, most) == []
+    assert [one.programs for one in sharable_sets(programs(least, most), [0, 0], extremes_apart=False)] == [(0, 1)]
+    assert sets(least, "SEQ(C, B+ b) RETURN MIN(b.x), SUM(b.f)") == [(0, 1)]
+
+
+def test_windows_of_the_same_measure_share() -> None:
+    def within(bound: str) -> str:
+        return f"SEQ(A, B+) {bound} RETURN COUNT(*)"
+
+    by_time = within("WITHIN 10 MINUTES SLIDE 5 MINUTES")
+    assert sets(by_time, within("WITHIN 15 MINUTES SLIDE 5 MINUTES")) == [(0, 1)]
+    assert sets(by_time, within("WITHIN 100 EVENTS TUMBLE")) == []
+    assert sets(by_time, within("")) == []
+
+
+def test_queries_that_skip_otherwise_do_not_share() -> None:
+    assert sets("SEQ(A, B+) RETURN COUNT(*)", "SEQ(A, B+) STRICT RETURN COUNT(*)") == []
+
+
+def test_panes_are_as_long_as_windows_and_slides_allow() -> None:
+    found = programs(
+        "B+ WITHIN 10 MINUTES SLIDE 5 MINUTES RETURN COUNT(*)", "B+ WITHIN 15 MINUTES SLIDE 5 MINUTES RETURN COUNT(*)"
+    )
+    assert sharable_sets(found, [0, 0])[0].pane == 5 * MINUTE
+    (uneven,) = programs("B+ WITHIN 9 MINUTES SLIDE 6 MINUTES RETURN COUNT(*)")
+    assert pane_of([uneven.extent]) == 3 * MINUTE

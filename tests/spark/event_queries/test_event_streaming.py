@@ -1,0 +1,134 @@
+"""Event queries on streams: rows of windows that are over, and what `ost.finish` adds, are those of a batch."""
+
+from __future__ import annotations
+
+import os
+import signal
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from tests.spark.streams.spark_streams import Source, pieces, rows, seconds, trades
+from tests.spark.streams.test_streaming_restart import Start, batches, in_a_process, wait_until
+
+import ostinato as ost
+from ostinato.errors import QueryError
+
+__all__ = ["in_a_process"]  # a fixture
+
+HEAD = "TYPE Low AS price < 3, Mid AS price = 3, High AS price > 3 TIME ts"
+QUERIES = {
+    "sums": f"""{HEAD} PATTERN SEQ(Low l, High+ h) GROUP BY symbol WITHIN 20 SECONDS SLIDE 10 SECONDS
+        RETURN symbol, COUNT(*), COUNT(h), SUM(h.id), AVG(h.price), MIN(l.id), MAX(h.ts)""",
+    "an order between neighbours": f"""{HEAD} PATTERN SEQ(Low l, High+ h) WHERE NEXT(h).id > h.id + 1
+        GROUP BY symbol WITHIN 30 SECONDS TUMBLE RETURN symbol, COUNT(*)""",
+    "a test of pairs": f"""{HEAD} PATTERN SEQ(Low l, High+ h) WHERE (NEXT(h).id + h.id) % 3 <> 0
+        GROUP BY symbol WITHIN 20 SECONDS SLIDE 15 SECONDS RETURN symbol, COUNT(*), SUM(h.price)""",
+    "NOT, SAME and no group": f"""{HEAD} PATTERN SEQ(Low l, NOT Mid m, High h) WHERE SAME[symbol]
+        WITHIN 10 SECONDS TUMBLE RETURN COUNT(*), MIN(h.id)""",
+    "the very next": f"""{HEAD} PATTERN SEQ(Low+ l, High h) STRICT GROUP BY symbol WITHIN 40 SECONDS SLIDE 20 SECONDS
+        RETURN symbol, COUNT(*)""",
+    "matches": f"""{HEAD} PATTERN SEQ(Low l, High h) WHERE l.id + 5 > h.id GROUP BY symbol
+        WITHIN 12 SECONDS SLIDE 6 SECONDS RETURN MATCHES""",
+}
+
+
+def answer(text: str) -> ost.EventsQuery:
+    """Few buckets, because tests have few groups."""
+    return ost.events(text).with_options(buckets=4)
+
+
+@pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES)
+def test_stream_and_finish_are_batch(source: Source, text: str) -> None:
+    table = trades(400)
+    source.add(*pieces(table, 150, 300))
+    found = source.run(source.read().transform(answer(text)))
+    rest = source.finish()
+    assert rest.schema.names == found.schema.names
+    assert rows(found, rest) == rows(ost.match(ost.events(text), table))
+    assert found.num_rows > 5 and rest.num_rows > 0
+
+
+def test_a_workload_is_one_stream(source: Source) -> None:
+    table = trades(400)
+    source.add(*pieces(table, 150, 300))
+    texts = [QUERIES["sums"], QUERIES["sums"].replace("SEQ(Low l,", "SEQ(Mid l,")]
+    workload = ost.Workload(texts, buckets=4)
+    found = source.run(workload.run(source.read()).rows)
+    expected = workload.run(table).rows
+    assert found.schema.names == expected.schema.names
+    assert rows(found, source.finish()) == rows(expected)
+
+
+def test_a_silent_group_still_gives_its_window(source: Source) -> None:
+    quiet = pa.table({"symbol": ["Q"] * 2, "ts": seconds(0, 1), "price": [1.0, 5.0], "id": [0, 1]})
+    others = [
+        pa.table({"symbol": list("ABCDEF"), "ts": seconds(*[at] * 6), "price": [3.0] * 6, "id": range(6)})
+        for at in (20, 40, 60)
+    ]
+    source.add(quiet, *others)
+    text = f"{HEAD} PATTERN SEQ(Low, High) GROUP BY symbol WITHIN 10 SECONDS TUMBLE RETURN symbol, COUNT(*) AS n"
+    found = source.run(source.read().transform(ost.events(text)))
+    assert [(row["symbol"], row["n"]) for row in found.to_pylist()] == [("Q", Decimal(1))]
+
+
+def test_late_rows_are_counted_and_left_out(source: Source) -> None:
+    table = trades(400)
+    late = pa.table({"symbol": ["A", "A"], "ts": seconds(1, 2), "price": [1.0, 5.0], "id": [-1, -2]}).cast(table.schema)
+    first, second, third = pieces(table, 150, 300)
+    source.add(first, second, pa.concat_tables([late, third]))
+    found = source.run(source.read().transform(answer(QUERIES["sums"])))
+    assert source.count("late_rows") == 2
+    assert rows(found, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))
+
+
+def test_what_a_stream_cannot_answer(source: Source) -> None:
+    source.add(trades(10))
+    without_windows = f"{HEAD} PATTERN SEQ(Low, High) RETURN COUNT(*)"
+    with pytest.raises(QueryError, match="STREAM_NEEDS_WINDOWS"):
+        source.read().transform(answer(without_windows))
+    with pytest.raises(QueryError, match="STREAM_NEEDS_WATERMARK"):
+        source.read(None).transform(answer(QUERIES["sums"]))
+    source.run(source.read().transform(answer(QUERIES["sums"])))
+    with pytest.raises(QueryError, match="NO_STATE"):
+        ost.state(source.session, source.checkpoint)
+
+
+def test_another_query_refuses_the_state(source: Source) -> None:
+    table = trades(100)
+    source.add(table)
+    source.run(source.read().transform(answer(QUERIES["sums"])))
+    source.add(trades(100, seed=8))
+    other = QUERIES["sums"].replace("High+ h", "Mid+ h")
+    with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
+        source.run(source.read().transform(answer(other)))
+
+
+VICTIM = """
+import sys
+from pathlib import Path
+
+from ostinato.spark.session.session import local_session
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
+from tests.spark.streams.spark_streams import Source
+from tests.spark.event_queries.test_event_streaming import answer
+
+settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
+source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
+source.run(source.read().transform(answer(sys.argv[2])))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # two processes with kernels of their own
+def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) -> None:
+    table = trades()
+    source.add(*pieces(table, 100, 200, 300, 400, 500))
+    victim = in_a_process("-c", VICTIM, str(source.folder), QUERIES["sums"])
+    wait_until(lambda: 3 in batches(source, "offsets"), victim)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert 3 not in batches(source, "commits")
+    found = source.run(source.read().transform(answer(QUERIES["sums"])))
+    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert rows(found, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))

@@ -1,0 +1,112 @@
+"""Killed in the middle of a batch, or stopped by Ctrl-C, and started again: no row lost, none twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.spark.streams.spark_streams import Source, asked, pieces, rows, trades
+
+import ostinato as ost
+
+pytestmark = pytest.mark.slow
+
+CLAUSE = """
+    PARTITION BY symbol ORDER BY ts, id MEASURES FIRST(id) AS f, LAST(id) AS l, MATCH_NUMBER() AS number
+    PATTERN (TOP FALL+ RISE+) WITHIN INTERVAL '40' SECOND
+    DEFINE FALL AS price < PREV(price), RISE AS price > PREV(price)"""
+_MOST_SECONDS = 120
+"""On a free machine it takes a quarter of that; kernels may have to be compiled first."""
+TOLD = "stderr.txt"
+Start = Callable[..., subprocess.Popen[bytes]]
+VICTIM = """
+import sys
+from pathlib import Path
+
+from ostinato.spark.session.session import local_session
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
+from tests.spark.streams.spark_streams import Source, asked
+
+settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
+source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
+source.run(source.read().transform(asked(sys.argv[2])))
+"""
+
+
+@pytest.fixture
+def in_a_process(tmp_path: Path) -> Iterator[Start]:
+    """Starts Python in a process that leads a group of its own, with its JVM; what still runs at the end is killed."""
+    path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "TZ": "UTC"}  # the time zone of the tests' own session
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, *words]
+        with (tmp_path / TOLD).open("w") as told:  # not a pipe: nobody reads it while the process runs
+            started.append(subprocess.Popen(command, env=environment, start_new_session=True, stderr=told))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def batches(source: Source, log: str) -> set[int]:
+    folder = Path(source.checkpoint) / log
+    return {int(file.name) for file in folder.iterdir() if file.name.isdigit()} if folder.is_dir() else set()
+
+
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Looks often: the moment to kill is between two files of the checkpoint."""
+    deadline = time.monotonic() + _MOST_SECONDS
+    while not condition():
+        assert process.poll() is None, "the stream ended before its time"
+        assert time.monotonic() < deadline, "the stream didn't come so far"
+        time.sleep(0.005)
+
+
+@pytest.mark.timeout(600)  # two processes with kernels of their own
+def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) -> None:
+    table = trades()
+    source.add(*pieces(table, 100, 200, 300, 400, 500))
+    victim = in_a_process("-c", VICTIM, str(source.folder), CLAUSE)
+    # Batch 3 is begun: rows wait, runs are open, and matches have been written.
+    wait_until(lambda: 3 in batches(source, "offsets"), victim)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert 3 not in batches(source, "commits")
+    with pytest.raises(ost.QueryError, match="STREAM_NOT_SETTLED"):
+        source.finish()
+    found = source.run(source.read().transform(asked(CLAUSE)))
+    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert rows(found, source.finish()) == rows(ost.match(CLAUSE, table))
+
+
+def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
+    table = trades()
+    first, second = pieces(table, 300)
+    query = f"SELECT * FROM trades MATCH_RECOGNIZE ({CLAUSE})"
+    source.add(first)
+    folders = ["--input", f"trades={source.input}", "--checkpoint", source.checkpoint, "--output", source.output]
+    words = ["-m", "ostinato.cli", "run", "-e", query, "--stream", *folders, "--delay", "5 seconds"]
+    running = in_a_process(*words)
+    wait_until(lambda: 0 in batches(source, "commits"), running)
+    os.kill(running.pid, signal.SIGINT)
+    assert running.wait(_MOST_SECONDS) == 0
+    told = (source.folder / TOLD).read_text()
+    assert "stopped: " in told
+    assert "Traceback" not in told
+    source.add(second)
+    again = in_a_process(*words, "--once")
+    assert again.wait(_MOST_SECONDS) == 0
+    assert "done: " in (source.folder / TOLD).read_text()
+    found = source.session.read.parquet(source.output).toArrow()
+    assert rows(found, source.finish()) == rows(ost.match(CLAUSE, table))

@@ -1,0 +1,86 @@
+"""Workloads of MATCH_RECOGNIZE queries on Spark: one pass for all, the rows of each as it gives them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.local.test_local_clauses import AB, ABD, CALLS, FIRST
+
+import ostinato as ost
+from ostinato.clause.query.clause_query import as_local_query
+from ostinato.event_queries.event_options import EventOptions
+from ostinato.spark.workloads.clause_dataframes import SparkClauses
+from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.plan.clause_groups import Sharing
+
+SELECTED = f"SELECT who, upper(who) AS name, m.b - m.a AS apart FROM calls MATCH_RECOGNIZE ({AB}) AS m"
+WHOLE = "ORDER BY n DESC MEASURES soundex(LAST(kind)) AS a PATTERN (A B) DEFINE A AS kind = 'A'"
+
+
+@pytest.fixture(scope="module")
+def calls(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(CALLS.to_pandas()).cache()
+
+
+def asked(
+    df: DataFrame, *queries: str, request: BoundRequest = UNBOUNDED, sharing: Sharing = "dynamic"
+) -> SparkClauses:
+    names = [f"q{i}" for i in range(1, len(queries) + 1)]
+    return SparkClauses([as_local_query(query) for query in queries], names, df, EventOptions(sharing=sharing), request)
+
+
+def rows(df: DataFrame) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, df.collect()), key=repr)
+
+
+def test_every_query_gives_what_it_gives_alone(calls: DataFrame) -> None:
+    queries = (AB, ABD, FIRST, SELECTED, WHOLE)
+    found = asked(calls, *queries)
+    assert [part.numbers for part in found.parts] == [(0, 1, 2, 3), (4,)]
+    for number, query in enumerate((AB, ABD, FIRST)):
+        alone = calls.transform(ost.match_recognize(query))
+        assert found.of_query(number).schema == alone.schema
+        assert rows(found.of_query(number)) == rows(alone)
+    expected = [(row["who"], row["who"].upper(), row["b"] - row["a"]) for row in ost.match(AB, CALLS).to_pylist()]
+    assert rows(found.of_query(3)) == sorted(expected, key=repr)
+
+
+def test_all_queries_in_one_table(calls: DataFrame) -> None:
+    common = asked(calls, AB, ABD, SELECTED, WHOLE).common()
+    assert common.columns == ["query", "group", "measures"]
+    assert common.schema["measures"].dataType.fieldNames() == ["a", "b", "d", "rise", "name", "apart"]
+    found = [row.asDict(recursive=True) for row in common.collect()]
+    mine = [row["measures"] for row in found if row["query"] == "q2"]
+    expected = ost.match(ABD, CALLS).to_pylist()
+    assert sorted(row["d"] for row in mine) == sorted(row["d"] for row in expected)
+    assert {row["a"] for row in mine} == {str(row["a"]) for row in expected}  # q4 calls a text so: both are text
+    assert {row["measures"]["name"] for row in found if row["query"] == "q3"} == {"ANN", "BOB"}
+    assert {row["group"]["who"] for row in found if row["query"] == "q4"} == {None}
+
+
+def test_what_was_given_up_comes_beside_the_rows(calls: DataFrame) -> None:
+    found = asked(calls, AB, ABD, request=BoundRequest(latency_bound="1 s"))
+    everything = found.common(reports=True)
+    reported = {row["query"] for row in everything.where("report IS NOT NULL").select("report.*").collect()}
+    assert reported == {"q1", "q2"}
+    assert everything.where("report IS NULL").count() == found.common().count() > 0
+
+
+def test_clauses_that_fail_together_run_by_themselves(calls: DataFrame) -> None:
+    """Only the last B divides by zero: the search knows that no D follows it, the matcher doesn't."""
+    divides = ABD.replace("B AS kind = 'B'", "B AS kind = 'B' AND 1 / (B.n - A.n - 10) > -9")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        asked(calls, divides, divides, sharing="always").common().collect()
+    expected = rows(calls.transform(ost.match_recognize(divides)))
+    found = asked(calls, divides, divides)
+    assert [rows(found.of_query(number)) for number in range(2)] == [expected] * 2
+    assert len(expected) > 1
+
+
+def test_errors_of_tasks_are_ours(calls: DataFrame) -> None:
+    divides = AB.replace("B AS kind = 'B'", "B AS 1 / (B.x - A.x) > 0 AND kind < 'Z'")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO") as caught:
+        asked(calls, AB, divides).of_query(1).collect()
+    assert ost.unwrap(caught.value).code == "DIVIDE_BY_ZERO"

@@ -1,0 +1,186 @@
+"""Workloads on the shared matcher, on streams: matches leave as they complete, bounds hold, restarts go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame
+from tests.spark.streams.spark_streams import Source, bounded_victim, pieces, trades
+from tests.spark.streams.test_streaming_restart import Start, batches, in_a_process, wait_until
+
+import ostinato as ost
+from ostinato.errors import QueryError
+from ostinato.kernels.clock import RealClock
+
+__all__ = ["in_a_process"]  # a fixture
+
+HEAD = "TYPE Low AS price < 3, Mid AS price = 3, High AS price > 3 TIME ts"
+QUERIES = {
+    "span": f"{HEAD} PATTERN SEQ(Low l, High h) WHERE l.id + 9 > h.id GROUP BY symbol WITHIN 12 SECONDS RETURN MATCHES",
+    "absence": f"""{HEAD} PATTERN SEQ(Low l, NOT Mid m, High+ h) WHERE NEXT(h).id > h.id + 4 GROUP BY symbol
+        WITHIN 6 SECONDS RETURN MATCHES""",
+    "events": f"{HEAD} PATTERN SEQ(Low l, High h) GROUP BY symbol WITHIN 3 EVENTS RETURN MATCHES",
+    "strict": f"{HEAD} PATTERN SEQ(Low l, High h) STRICT WHERE SAME[symbol] WITHIN 1 MINUTE RETURN MATCHES",
+}
+WINDOWS = f"""{HEAD} PATTERN SEQ(Low l, High h) GROUP BY symbol WITHIN 12 SECONDS SLIDE 6 SECONDS RETURN MATCHES"""
+SUMS = f"{HEAD} PATTERN SEQ(Low l, High+ h) GROUP BY symbol WITHIN 20 SECONDS TUMBLE RETURN symbol, COUNT(*) AS n"
+
+
+def unnumbered(*tables: pa.Table) -> list[str]:
+    """On a stream a match that leaves as it completes has no number."""
+    return sorted(repr({**row, "match_number": None}) for table in tables for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_stream_and_finish_are_batch(source: Source, name: str) -> None:
+    table = trades(400)
+    source.add(*pieces(table, 150, 300))
+    query = ost.events(QUERIES[name]).with_options(buckets=4)
+    found = source.run(source.read().transform(query))
+    rest = source.finish()
+    assert rest.schema.names == found.schema.names
+    assert unnumbered(found, rest) == unnumbered(ost.match(ost.events(QUERIES[name]), table))
+    assert found.num_rows > 5 and found.num_rows > rest.num_rows
+    assert set(found["match_number"].to_pylist()) == {None}
+
+
+def workload(**options: Any) -> ost.Workload:
+    return ost.Workload([QUERIES["span"], QUERIES["absence"], WINDOWS, SUMS], buckets=4, **options)
+
+
+def test_a_workload_of_all_kinds(source: Source) -> None:
+    """Matches that leave as they complete, windows, and sums: operators of their own, one stream."""
+    table = trades(400)
+    source.add(*pieces(table, 150, 300))
+    asked = workload()
+    found = source.run(asked.run(source.read()).rows)
+    expected = asked.run(table).rows
+    assert found.schema.names == expected.schema.names
+    rest = [ost.finish(source.session, source.checkpoint, operator=number).toArrow() for number in range(2)]
+    assert _told(found, *rest) == _told(expected)
+    assert {row["query"] for row in found.to_pylist()} == {"q1", "q2", "q3", "q4"}
+
+
+def _told(*tables: pa.Table) -> list[str]:
+    """What rows say, whichever columns of other queries stand beside it."""
+    told = []
+    for row in (row for table in tables for row in table.to_pylist()):
+        row["match_number"] = None
+        aggregates = row.pop("aggregates", None) or {}
+        told.append(
+            repr([*sorted((name, value) for name, value in row.items() if value is not None), aggregates.get("n")])
+        )
+    return sorted(told)
+
+
+BOUND = {"latency_bound": "5 ns", "clock": ost.VirtualClock()}
+
+
+def bounded(read: Any) -> Any:
+    return ost.Workload([QUERIES["span"], QUERIES["absence"]], buckets=4, **BOUND).run(read).with_metrics
+
+
+def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None:
+    table = trades(3_000)
+    source.add(*pieces(table, 1_000, 2_000))
+    queries = [QUERIES["span"], QUERIES["absence"]]
+    mixed = ost.Workload(queries, buckets=4, latency_bound={"q1": "5 ns"}, clock=ost.VirtualClock())
+    found = source.run(mixed.run(source.read()).with_metrics)
+    reports = [row["report"] for row in found.to_pylist() if row["report"] is not None]
+    matched = found.filter(pa.compute.is_null(found["report"]))
+    exact = ost.Workload(queries).run(table).rows
+    assert {row["query"] for row in reports} == {"q1", "q2"}
+    assert {row["query"] for row in reports if row["dropped"]} == {"q1"}
+    assert _events(matched) < _events(exact)
+    rest = ost.finish(source.session, source.checkpoint).toArrow()
+    second = [
+        {event for event in one if event.startswith("('q2'")}
+        for one in (_events(matched) | _events(rest), _events(exact))
+    ]
+    assert second[0] == second[1]
+
+
+def _events(table: pa.Table) -> set[str]:
+    return {repr((row["query"], row["group"], row["match_start"], row["events"])) for row in table.to_pylist()}
+
+
+def test_metrics_of_a_stream(source: Source) -> None:
+    source.add(*pieces(trades(300), 150))
+    metrics = ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=ost.VirtualClock()).run(source.read()).metrics
+    assert metrics is not None
+    found = source.run(metrics)
+    assert set(found["query"].to_pylist()) == {"q1"} and set(found["dropped"].to_pylist()) == {0}
+    assert sum(found["events"].to_pylist()) > 0
+
+
+def test_a_stream_goes_on_under_another_bound_but_not_by_another_policy(source: Source) -> None:
+    def asked(**options: Any) -> DataFrame:
+        return ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, **options}).run(source.read()).rows
+
+    table = trades(2_000)
+    source.add(table.slice(0, 1_000))
+    tight = source.run(asked()).num_rows
+    source.add(table.slice(1_000))
+    found = source.run(asked(latency_bound="1 s", weights={"q1": 2.0}))
+    exact, before = (ost.Workload([QUERIES["span"]]).run(rows).rows for rows in (table, table.slice(0, 1_000)))
+    assert _events(found) < _events(exact) and tight < before.num_rows
+    assert found.num_rows - tight > 0.95 * (exact.num_rows - before.num_rows)
+    source.add(trades(100, seed=8))
+    with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.* a workload's names, sharing, shedding or ratios"):
+        source.run(asked(shedding="random_state"))
+
+
+def test_a_clock_that_its_checkpoint_cannot_keep_is_refused(source: Source) -> None:
+    class Slow(RealClock):
+        pass
+
+    source.add(trades(10))
+    with pytest.raises(QueryError, match="INVALID_OPTION: a stream can't keep this clock"):
+        source.run(ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=Slow()).run(source.read()).rows)
+
+
+def test_a_changed_workload_refuses_the_state(source: Source) -> None:
+    source.add(trades(100))
+    source.run(ost.Workload([QUERIES["span"]], buckets=4).run(source.read()).rows)
+    source.add(trades(100, seed=8))
+    with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
+        source.run(ost.Workload([QUERIES["absence"]], buckets=4).run(source.read()).rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"{HEAD} PATTERN SEQ(Low, High) RETURN MATCHES", "STREAM_NEEDS_WINDOWS"),
+        (f"{HEAD} PATTERN SEQ(Low, High) WITHIN 9 SECONDS RETURN COUNT(*)", "STREAM_NEEDS_WINDOWS"),
+        (f"{HEAD} PATTERN SEQ(Low, High) SKIP TILL NEXT MATCH WITHIN 9 SECONDS RETURN MATCHES", "STREAM_NEEDS_WINDOWS"),
+        (f"{HEAD} PATTERN SEQ(Low, High) WITHIN 9 EVENTS SLIDE 3 EVENTS RETURN MATCHES", "STREAM_NEEDS_WINDOWS"),
+    ],
+)
+def test_what_a_stream_cannot_answer(source: Source, text: str, code: str) -> None:
+    source.add(trades(10))
+    with pytest.raises(QueryError, match=code):
+        source.read().transform(ost.events(text))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # two processes with kernels of their own
+def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tmp_path_factory: Any) -> None:
+    """Under the virtual clock what is shed hangs on the rows alone: a restart gives what an undisturbed run does."""
+    table = trades(3_000)
+    cuts = pieces(table, 500, 1_000, 1_500, 2_000, 2_500)
+    undisturbed = Source(tmp_path_factory.mktemp("undisturbed"), source.session).add(*cuts)
+    expected = undisturbed.run(bounded(undisturbed.read()))
+    source.add(*cuts)
+    victim = in_a_process("-c", bounded_victim("test_bounded_streams"), str(source.folder))
+    wait_until(lambda: 3 in batches(source, "offsets"), victim)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert 3 not in batches(source, "commits")
+    found = source.run(bounded(source.read()))
+    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert unnumbered(found) == unnumbered(expected)
+    assert unnumbered(source.finish()) == unnumbered(undisturbed.finish())

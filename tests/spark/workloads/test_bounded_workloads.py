@@ -1,0 +1,147 @@
+"""Workloads on the shared matcher, on batch DataFrames: the rows of one process, and what was given up beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.spark.event_queries.test_events import rows
+
+import ostinato as ost
+from ostinato.errors import QueryError
+from ostinato.workloads.report_rows import REPORT_TYPE
+
+HEAD = "TYPE kind TIME ts"
+FIRST = f"{HEAD} PATTERN SEQ(A a, B b, C c) WHERE a.v + b.v < c.v * 3 GROUP BY g WITHIN 20 SECONDS RETURN MATCHES"
+SECOND = f"{HEAD} PATTERN SEQ(A a, B b, D d) WHERE a.v <= d.v GROUP BY g WITHIN 20 SECONDS RETURN MATCHES"
+ABSENCE = f"{HEAD} PATTERN SEQ(A a, NOT D x, C+ c) GROUP BY g WITHIN 6 SECONDS SLIDE 4 SECONDS RETURN MATCHES"
+NEXT = f"{HEAD} PATTERN SEQ(A a, C c) SKIP TILL NEXT MATCH GROUP BY g WITHIN 6 SECONDS RETURN MATCHES"
+NO_GROUP = f"{HEAD} PATTERN SEQ(A a, B b) STRICT WHERE SAME[v] WITHIN 30 EVENTS RETURN MATCHES"
+COUNT = f"{HEAD} PATTERN SEQ(A a, B+ b) GROUP BY g WITHIN 6 SECONDS TUMBLE RETURN g, COUNT(*) AS n"
+CLAUSE = """PARTITION BY g ORDER BY ts, v MEASURES A.v AS low, B.v AS high ALL MATCHES PATTERN (A X* B)
+    DEFINE A AS kind = 'A' AND v < 2, B AS kind = 'B' AND v > 6"""
+CLOCK = ost.VirtualClock()
+
+
+def events(count: int) -> pa.Table:
+    rng = np.random.default_rng(5)
+    seconds = np.sort(rng.integers(0, count // 2, count)) * 1_000_000
+    return pa.table(
+        {
+            "ts": pa.array(seconds, pa.timestamp("us", "UTC")),
+            "kind": pa.array(rng.choice(list("ABCDE"), count)),
+            "g": pa.array(rng.integers(0, 5, count)),
+            "v": pa.array(rng.integers(0, 9, count)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return events(600)
+
+
+@pytest.fixture(scope="module")
+def df(spark: SparkSession, table: pa.Table) -> DataFrame:
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "3")
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "70")
+    return session.createDataFrame(table).repartition(4).cache()
+
+
+@pytest.mark.parametrize("sharing", ["always", "dynamic"])
+def test_without_a_bound_the_rows_are_those_of_one_process(df: DataFrame, table: pa.Table, sharing: str) -> None:
+    workload = ost.Workload([FIRST, SECOND, ABSENCE, NEXT, NO_GROUP, COUNT], sharing=sharing)
+    found, expected = workload.run(df), workload.run(table)
+    assert rows(found.rows) == rows(expected.rows)
+    assert rows(found["q3"]) == rows(expected["q3"])
+    assert found.metrics is None and found.with_metrics is None
+
+
+def test_a_bound_gives_a_subset_and_says_what_it_gave_up(spark: SparkSession) -> None:
+    table = events(4_000)
+    workload = ost.Workload([FIRST, SECOND, NO_GROUP], latency_bound={"q1": "5 ns"}, clock=CLOCK)
+    exact = ost.Workload([FIRST, SECOND, NO_GROUP]).run(table)
+    both = workload.run(spark.createDataFrame(table)).with_metrics
+    assert both is not None
+    everything = both.persist()
+    reports = everything.where("report IS NOT NULL").select("query", "report.*").collect()
+    assert {row["query"] for row in reports} == {"q1", "q2"}
+    assert sum(row["events"] for row in reports if row["query"] == "q1") > 0
+    dropped = {query: sum(row["dropped"] for row in reports if row["query"] == query) for query in ("q1", "q2")}
+    assert dropped["q1"] > 0 == dropped["q2"]
+    matched = everything.where("report IS NULL")
+    known = _matches(exact.rows.to_pylist())
+    found = _matches([row.asDict(recursive=True) for row in matched.collect()])
+    assert Counter(found) < Counter(known)  # rows of one time and value look alike, so a match may be there twice
+    assert _unbounded(found) == _unbounded(known)
+
+
+def _unbounded(found: list[str]) -> list[str]:
+    return [match for match in found if match.startswith(("q2", "q3"))]
+
+
+def _matches(found: list[dict[str, object]]) -> list[str]:
+    """Query and events of each match: what doesn't hang on which others were found."""
+    kept = []
+    for row in found:
+        assert isinstance(row["events"], list)
+        told = [(event["variable"], event["ts"].timestamp(), event["v"]) for event in row["events"]]
+        kept.append(f"{row['query']} {row['group']} {told}")
+    return sorted(kept)
+
+
+def test_metrics_have_a_row_for_each_task_and_query(df: DataFrame) -> None:
+    found = ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)
+    assert found.metrics is not None
+    assert found.metrics.columns == [field.name for field in REPORT_TYPE]
+    metrics = found.metrics.collect()
+    assert {row["query"] for row in metrics} == {"q1", "q2"} and 2 <= len(metrics) <= 6
+    assert all(row["dropped"] == 0 for row in metrics)
+    assert "report" not in found.rows.columns
+    assert found.rows.count() == ost.Workload([FIRST, SECOND]).run(df).rows.count()
+
+
+def test_metrics_say_what_was_given_up_in_each_period(spark: SparkSession) -> None:
+    table = events(4_000)
+    found = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(spark.createDataFrame(table))
+    assert found.metrics is not None
+    (row,) = found.metrics.collect()
+    local = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(table).report.by_period()
+    periods = [{"query": "q1", **period.asDict()} for period in row["periods"]]
+    assert periods == local.to_pylist() and len(periods) > 1
+    assert sum(period["dropped"] for period in periods) == row["dropped"] > 0
+
+
+def test_explain_of_a_result_points_to_its_metrics(df: DataFrame) -> None:
+    bounded = ost.explain(ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)).text
+    assert "What a run gives up\n   result.metrics says it when it runs" in bounded
+    assert "shared matcher: q1, q2" in bounded and "4 states in place of 6" in bounded  # types are those of the input
+    assert "gives up" not in ost.explain(ost.Workload([FIRST, SECOND]).run(df)).text
+
+
+def test_state_by_instance_gives_the_same_rows(df: DataFrame, table: pa.Table) -> None:
+    queries = [FIRST, SECOND, CLAUSE]
+    found = ost.Workload(queries, sharing="always", state="instance").run(df)
+    expected = ost.Workload(queries).run(table)
+    for name in expected:
+        assert rows(found[name]) == rows(expected[name]) and expected[name].num_rows > 0
+
+
+def test_what_cannot_be_bounded_is_refused_before_anything_runs(df: DataFrame) -> None:
+    with pytest.raises(QueryError, match="BOUND_NOT_SUPPORTED"):
+        ost.Workload([FIRST, NEXT], latency_bound="5 ms").run(df)
+    with pytest.raises(QueryError, match="BOUND_NOT_SUPPORTED"):
+        ost.Workload([FIRST, COUNT], memory_bound="1 MB").run(df)
+
+
+def test_both_forms_in_one_workload(df: DataFrame, table: pa.Table) -> None:
+    workload = ost.Workload({"trends": COUNT, "pairs": CLAUSE, "matches": FIRST})
+    found, expected = workload.run(df), workload.run(table)
+    for name in workload.names:
+        assert rows(found[name]) == rows(expected[name])
+    assert sorted(found.rows.columns) == sorted(expected.rows.column_names)
+    assert found.rows.groupBy("query").count().count() == 3

@@ -1,0 +1,200 @@
+"""Workloads of MATCH_RECOGNIZE queries on streams: together or by themselves they give the rows of the batch."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.spark.streams.spark_streams import Source, bounded_victim, pieces, trades
+from tests.spark.streams.test_streaming_restart import Start, batches, in_a_process, wait_until
+from tests.spark.workloads.test_bounded_streams import SUMS
+
+import ostinato as ost
+from ostinato.errors import OstinatoWarning, QueryError
+
+__all__ = ["in_a_process"]  # a fixture
+
+HEAD = "PARTITION BY symbol ORDER BY ts, id"
+LOW_HIGH = f"""{HEAD} MEASURES L.id AS a, H.id AS b, COUNT(X.id) AS between ALL MATCHES
+    PATTERN (L X* H) WITHIN INTERVAL '8' SECOND DEFINE L AS price < 3, H AS price > 3 AND H.id < L.id + 40"""
+NO_MID = f"""{HEAD} MEASURES L.id AS a, H.price AS high ALL MATCHES
+    PATTERN (L Y* H) WITHIN INTERVAL '6' SECOND
+    DEFINE L AS price < 3 AND PREV(price) > 1, Y AS price <> 3, H AS price > 3"""
+RISES = f"""{HEAD} MEASURES FIRST(id) AS a, LAST(id) AS b, MATCH_NUMBER() AS n
+    PATTERN (L H+) WITHIN INTERVAL '6' SECOND DEFINE L AS price < 3, H AS price > PREV(price)"""
+ENDS = f"{HEAD} MEASURES L.id AS a ALL MATCHES PATTERN (L X* H $) WITHIN INTERVAL '8' SECOND DEFINE L AS price < 3"
+SELECTED = f"SELECT m.b - m.a AS apart, symbol FROM trades MATCH_RECOGNIZE ({LOW_HIGH}) AS m"
+TOGETHER = {"low": LOW_HIGH, "clear": NO_MID, "apart": SELECTED}
+
+
+def told(*tables: pa.Table) -> Counter[str]:
+    """What rows say, whichever columns of other queries stand beside it."""
+    return Counter(repr(_said(row)) for table in tables for row in table.to_pylist())
+
+
+def _said(value: Any) -> Any:
+    """A struct of NULLs says nothing."""
+    if not isinstance(value, dict):
+        return value
+    said = {name: _said(inner) for name, inner in value.items()}
+    return sorted((name, repr(inner)) for name, inner in said.items() if inner is not None) or None
+
+
+def test_stream_and_finish_are_batch(source: Source) -> None:
+    """Rows out of order, ties and a NULL key; the stream is stopped and goes on."""
+    table = trades(400)
+    first, second, third = pieces(table, 150, 300)
+    asked = ost.Workload(TOGETHER, buckets=4)
+    source.add(first.take(np.arange(150)[::-1]), second)
+    source.run(asked.run(source.read()).rows)
+    source.add(third)
+    found = source.run(asked.run(source.read()).rows)
+    rest = source.finish()
+    expected = asked.run(table).rows
+    assert found.schema.names == rest.schema.names == expected.schema.names
+    assert told(found, rest) == told(expected)
+    assert set(found["query"].to_pylist()) == set(TOGETHER)
+    assert rest.num_rows > 0
+    assert source.count("late_rows") == 0
+    assert source.count("matches") == found.num_rows
+
+
+def test_one_query_in_its_own_columns(source: Source) -> None:
+    table = trades(300)
+    source.add(*pieces(table, 150))
+    found = ost.Workload(TOGETHER, buckets=4).run(source.read())
+    batch = ost.Workload(TOGETHER).run(source.session.read.parquet(source.input))
+    for name in TOGETHER:
+        assert found[name].schema == batch[name].schema
+        assert found[name].isStreaming
+    rows = source.run(found["apart"])
+    assert told(rows) < told(ost.match(SELECTED, table))
+    assert rows.num_rows > 20
+
+
+def test_a_workload_of_all_kinds(source: Source) -> None:
+    """Clauses together, a clause by itself, and an event query: operators of their own, one stream."""
+    table = trades(300)
+    source.add(*pieces(table, 150))
+    asked = ost.Workload({"low": LOW_HIGH, "clear": NO_MID, "rises": RISES, "sums": SUMS}, buckets=4)
+    found = source.run(asked.run(source.read()).rows)
+    expected = asked.run(table).rows
+    assert set(found.schema.names) == set(expected.schema.names)
+    finished = [ost.finish(source.session, source.checkpoint, operator=number).toArrow() for number in range(3)]
+    rest = [pa.Table.from_pylist([_in_common(row) for row in one.to_pylist()]) for one in finished]
+    assert told(found, *rest) == told(expected)
+    assert set(found["query"].to_pylist()) == {"low", "clear", "rises", "sums"}
+
+
+def _in_common(row: dict[str, Any]) -> dict[str, Any]:
+    """An operator of one query gives that one's own columns at the end."""
+    if "query" in row:
+        return row
+    if "window_start" in row:
+        return {"query": "sums", "group": {"symbol": row.pop("symbol")}, "aggregates": {"n": row.pop("n")}, **row}
+    return {"query": "rises", "group": {"symbol": row.pop("symbol")}, "measures": row}
+
+
+def bounded(read: DataFrame) -> DataFrame:
+    asked = ost.Workload({"low": LOW_HIGH, "clear": NO_MID}, buckets=4, latency_bound="5 ns", clock=ost.VirtualClock())
+    found = asked.run(read).with_metrics
+    assert found is not None
+    return found
+
+
+def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None:
+    table = trades(2_000)
+    source.add(*pieces(table, 700, 1_400))
+    found = source.run(bounded(source.read()))
+    reports = [row["report"] for row in found.to_pylist() if row["report"] is not None]
+    matched = found.filter(pc.is_null(found["report"])).drop_columns(["report"])
+    exact = ost.Workload({"low": LOW_HIGH, "clear": NO_MID}).run(table).rows
+    assert {row["query"] for row in reports} == {"low", "clear"}
+    assert sum(row["dropped"] for row in reports) > 0
+    assert told(matched) < told(exact)
+    metrics = ost.Workload([LOW_HIGH], latency_bound="1 s").run(source.read()).metrics
+    assert metrics is not None
+    assert metrics.isStreaming and "dropped" in metrics.columns
+
+
+def test_a_changed_workload_refuses_the_state(source: Source) -> None:
+    source.add(trades(100))
+    source.run(ost.Workload([LOW_HIGH, NO_MID], buckets=4).run(source.read()).rows)
+    source.add(trades(100, seed=8))
+    with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
+        source.run(ost.Workload([LOW_HIGH, LOW_HIGH], buckets=4).run(source.read()).rows)
+
+
+# --- what is refused, without starting a stream -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def clock(streaming: SparkSession) -> DataFrame:
+    columns = ("timestamp AS ts", "'a' AS symbol", "CAST(value AS DOUBLE) AS price", "value AS id")
+    return streaming.readStream.format("rate").load().selectExpr(*columns)
+
+
+def test_what_a_stream_needs(clock: DataFrame) -> None:
+    with pytest.raises(QueryError, match="STREAM_NEEDS_WATERMARK") as caught:
+        ost.Workload([LOW_HIGH, RISES]).run(clock)
+    assert "eager" not in str(caught.value)  # a workload knows no such option
+    marked = clock.withWatermark("ts", "1 minute")
+    for text in (LOW_HIGH.replace("ts, id", "id, ts"), RISES.replace("ts, id", "ts DESC")):
+        with pytest.raises(QueryError, match="STREAM_NOT_SUPPORTED"):
+            ost.Workload([text]).run(marked)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (ENDS, "`$`"),
+        (LOW_HIGH.replace("(L X*", "(^ L X*"), "`^`"),
+        (LOW_HIGH.replace("H.id AS b", "NEXT(H.id) AS b"), "NEXT"),
+        (LOW_HIGH.replace("H.id AS b", "MATCH_NUMBER() AS b"), "MATCH_NUMBER()"),
+        (RISES, "ALL MATCHES can have one"),
+    ],
+)
+def test_what_can_t_be_bounded_on_a_stream(clock: DataFrame, text: str, why: str) -> None:
+    marked = clock.withWatermark("ts", "1 minute")
+    with pytest.raises(QueryError, match=f"query 'q1' can't be bounded: .*{re.escape(why)}") as caught:
+        ost.Workload([text], latency_bound="1 ms").run(marked)
+    assert caught.value.code == "BOUND_NOT_SUPPORTED"
+    assert "latency_bound=" in str(caught.value)
+    assert ost.Workload([text, LOW_HIGH], latency_bound={"q2": "1 ms"}).run(marked)["q1"].isStreaming
+
+
+def test_state_without_a_bound_is_warned_of(clock: DataFrame) -> None:
+    endless = LOW_HIGH.replace("WITHIN INTERVAL '8' SECOND", "")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ost.Workload([endless, LOW_HIGH]).run(clock.withWatermark("ts", "1 minute"))
+    assert [one.category for one in caught if "grow without bound" in str(one.message)] == [OstinatoWarning]
+    assert next(one for one in caught if one.category is OstinatoWarning).filename == __file__
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # two processes with kernels of their own
+def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tmp_path_factory: Any) -> None:
+    """Under the virtual clock what is shed hangs on the rows alone: a restart gives what an undisturbed run does."""
+    cuts = pieces(trades(2_000), 400, 800, 1_200, 1_600)
+    undisturbed = Source(tmp_path_factory.mktemp("undisturbed"), source.session).add(*cuts)
+    expected = undisturbed.run(bounded(undisturbed.read()))
+    source.add(*cuts)
+    victim = in_a_process("-c", bounded_victim("test_clause_streams"), str(source.folder))
+    wait_until(lambda: 2 in batches(source, "offsets"), victim)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert 2 not in batches(source, "commits")
+    found = source.run(bounded(source.read()))
+    assert min(batch.batchId for batch in source.progress) == 2  # went on, did not begin anew
+    assert told(found) == told(expected)
+    assert told(source.finish()) == told(undisturbed.finish())

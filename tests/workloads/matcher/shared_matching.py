@@ -1,0 +1,182 @@
+"""Event queries and rows -> what the shared matcher finds, in one call or in several, beside the oracle's matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from tests.event_queries.enumeration.event_matching import SETTINGS, by_oracle
+from tests.laws.event_strategies import COLUMNS, bind
+from tests.laws.trend_programs import Prepared, Row, prepared
+
+from ostinato.event_queries.plan.event_plan import plan_events
+from ostinato.event_queries.plan.event_program import NO_WINDOW
+from ostinato.event_queries.plan.event_types import type_events
+from ostinato.expressions.evaluate import as_vector, evaluate
+from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.types import normalise
+from ostinato.expressions.values.vectors import Vector
+from ostinato.workloads.matcher.ledger import Orders
+from ostinato.workloads.matcher.matcher_run import MatcherRun
+from ostinato.workloads.matcher.matcher_state import MatcherState
+from ostinato.workloads.matcher.materialise import PatternMatches
+from ostinato.workloads.matcher.plan_events import PlanEvents
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.plan_conditions import PlanConditions
+from ostinato.workloads.plan.event_programs import bounded_programs
+from ostinato.workloads.plan.plan_lowering import lower_plan
+
+Match = tuple[tuple[int, str], ...]
+"""(index of the row in the input, variable) for each of its events."""
+Found = list[tuple[int, int | None, Match]]
+"""Sequence, window and match, sorted."""
+GiveOrders = Callable[[MatcherRun], Orders | None]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Queries of one stream that the matcher takes, over one table."""
+
+    texts: tuple[str, ...]
+    ready: tuple[Prepared, ...]
+    """For each query what the oracle takes."""
+    merged: MergedPlan
+    conditions: PlanConditions | None
+
+    @cached_property
+    def events(self) -> PlanEvents:
+        """All rows in order of time."""
+        flat = [(s, event) for s, sequence in enumerate(self.ready[0].sequences) for event in sequence]
+        whole = replace(self.ready[0], plan=plan_events([one.bound for one in self.ready])).whole()
+        order, link = zip(*self._numbers(), strict=True) if flat else ((), ())
+        rows = sorted(range(len(flat)), key=lambda i: flat[i][1].time_us)
+        table = {Column(name): pa.array([flat[i][1].row[name] for i in rows], kind) for name, kind in COLUMNS.items()}
+
+        def column(expr: Expr) -> Vector:
+            return as_vector(evaluate(expr, table.get, len(rows), SETTINGS), SETTINGS)
+
+        return PlanEvents(
+            sequence=np.array([flat[i][0] for i in rows], np.int64),
+            order=np.array(order, np.int64)[rows],
+            time=whole.time[rows],
+            place=whole.place[rows],
+            link=np.array(link, np.int64)[rows],
+            conditions=tuple(mask[rows] for mask in whole.conditions),
+            values=tuple(values[rows] for values in whole.values),
+            valid=tuple(None if valid is None else valid[rows] for valid in whole.valid),
+            column=column,
+        )
+
+    @cached_property
+    def inputs(self) -> list[int]:
+        """For each row of `events` its index in the input."""
+        flat = [event for sequence in self.ready[0].sequences for event in sequence]
+        return [event.index for event in sorted(flat, key=lambda event: event.time_us)]
+
+    def _numbers(self) -> list[tuple[int, int]]:
+        """Order and link of all events, sequence by sequence: neighbours are alone at their times."""
+        numbers = []
+        for sequence in self.ready[0].sequences:
+            times = [event.time_us for event in sequence]
+            link = 0
+            for i, time in enumerate(times):
+                alone = times.count(time) == 1 and (i == 0 or times.count(times[i - 1]) == 1)
+                link += 1 if alone else 2
+                numbers.append((len(set(times[:i]) - {time}), link))
+        return numbers
+
+    def expected(self, query: int) -> Found:
+        """By the oracle."""
+        return sorted(
+            ((sequence, window, match) for (sequence, window), matches in by_oracle(self.ready[query]).items()
+             for match in matches), key=str,
+        )  # fmt: skip
+
+    def listed(self, query: int, matches: PatternMatches, rows: NDArray[np.int64]) -> Found:
+        """What the matcher gave; `rows` are those of the call, as rows of `events`."""
+        names = self.ready[query].program.automaton.labels
+        result: Found = []
+        for m in range(matches.count):
+            at = range(matches.offsets[m], matches.offsets[m + 1])
+            pairs = tuple((self.inputs[rows[matches.rows[i]]], names[matches.labels[i]]) for i in at)
+            sequence = int(self.events.sequence[rows[matches.rows[at[0]]]])
+            window = int(matches.window[m])
+            result.append((sequence, None if window == NO_WINDOW else window, pairs))
+        return result
+
+
+def workloads(texts: Sequence[str], rows: Sequence[Row], **options: bool) -> list[Workload]:
+    """The queries that the matcher takes, by stream. `options` are those of `merge`."""
+    plan = plan_events([bind(text) for text in texts])
+    types = {name: normalise(kind, SETTINGS) for name, kind in COLUMNS.items()}
+    typed = type_events(plan, types.__getitem__, SETTINGS, numbers="decimal", approximate=False)
+    programs = bounded_programs(typed, [f"q{i}" for i in range(len(texts))]).programs
+    result = []
+    for stream in range(len(plan.streams)):
+        queries = [i for i in plan.queries_of(stream) if i in programs]
+        if not queries:
+            continue
+        # Conditions are numbered by the queries that are there.
+        own = [bind(texts[i]) for i in queries]
+        typed = type_events(plan_events(own), types.__getitem__, SETTINGS, numbers="decimal", approximate=False)
+        found = bounded_programs(typed, [f"q{i}" for i in queries]).programs
+        merged = merge([found[i] for i in range(len(queries))], **options)
+        conditions = lower_plan(merged, typed.input_types.__getitem__, typed.settings, typed.plan.values, pull=True)
+        ready = tuple(prepared(bound, rows) for bound in own)
+        result.append(Workload(tuple(texts[i] for i in queries), ready, merged, conditions))
+    return result
+
+
+def in_calls(
+    work: Workload,
+    cuts: Sequence[int],
+    give_orders: GiveOrders = lambda run: None,
+    watch: Callable[[MatcherRun], None] = lambda run: None,
+    **options: Any,
+) -> list[Found]:
+    """What the matcher finds for each query when `events` come in calls that start at `cuts`, bytes in between."""
+    matcher = SharedMatcher(work.merged, work.conditions, **options)
+    buckets = one_class_a_node(work.merged, work.conditions)
+    count = len(work.events.time)
+    found: list[Found] = [[] for _ in work.texts]
+    kept, data = np.zeros(0, np.int64), b""
+    for call, (first, end) in enumerate(zip([0, *cuts], [*cuts, count], strict=True)):
+        rows = np.concatenate((kept, np.arange(first, end)))
+        state = MatcherState.from_bytes(data) if call else None
+        run = matcher.begin(numbered_anew(work.events, rows, len(kept), call), state, buckets)
+        for until in range(len(kept), len(rows) + 1):
+            run.advance(until, give_orders(run))
+            watch(run)
+        matches, state = run.finish()
+        for query, some in enumerate(matches):
+            found[query] += work.listed(query, some, rows)
+        kept, data = rows[state.rows_needed], state.to_bytes()
+    return [sorted(some, key=str) for some in found]
+
+
+def numbered_anew(events: PlanEvents, rows: NDArray[np.int64], kept: int, call: int) -> PlanEvents:
+    """Some rows of the events, with other numbers for sequences, orders and links in every call."""
+
+    def column(expr: Expr) -> Vector:
+        assert events.column is not None
+        return events.column(expr).take(rows)
+
+    used, sequence = np.unique(events.sequence[rows], return_inverse=True)
+    return PlanEvents(
+        sequence=(len(used) - 1 - sequence if call % 2 else sequence).astype(np.int64),
+        order=events.order[rows] + 7 * call,
+        time=events.time[rows],
+        place=events.place[rows],
+        link=events.link[rows] - 5 * call,
+        conditions=tuple(mask[rows] for mask in events.conditions),
+        values=tuple(values[rows] for values in events.values),
+        valid=tuple(None if valid is None else valid[rows] for valid in events.valid),
+        column=column,
+        first_new=kept,
+    )

@@ -1,0 +1,67 @@
+"""Which queries that return matches are matched together, and why the others aren't."""
+
+from __future__ import annotations
+
+import pytest
+from tests.event_queries.plan.event_texts import typed
+
+from ostinato.calls.bounds import Bounds, LatencyBound
+from ostinato.workloads.plan.event_groups import MOST_HELD_A_QUERY, NOT_SHARED, NOTHING_IN_COMMON, SharedMatches
+from ostinato.workloads.plan.event_groups import shared_matches as planned_matches
+
+ABC, ABD, BCD, CD = "SEQ(A a, B b, C c)", "SEQ(A x, B y, D z)", "SEQ(B b, C c, D d)", "SEQ(C c, D d)"
+NAMES = ("q1", "q2", "q3", "q4")
+
+
+def planned(
+    *patterns: str, sharing: str = "dynamic", bounded: tuple[int, ...] = (), carried: tuple[int, ...] = ()
+) -> SharedMatches:
+    plan = typed(*(f"PATTERN {pattern} WITHIN 9 SECONDS RETURN MATCHES" for pattern in patterns))
+    names = NAMES[: len(patterns)]
+    latency = tuple(LatencyBound(ns=1000.0) if i in bounded else None for i in range(len(names)))
+    bounds = Bounds(names, latency, (1.0,) * len(names)) if bounded else None
+    return planned_matches(plan, names, sharing, bounds, carried=frozenset(carried))
+
+
+def together(found: SharedMatches) -> list[tuple[int, ...]]:
+    return [group.queries for group in found.groups]
+
+
+def test_queries_with_a_state_in_common_are_matched_together_and_no_others() -> None:
+    found = planned(ABC, BCD, ABD)
+    assert together(found) == [(0, 2)] and found.declined == {1: NOTHING_IN_COMMON}
+    assert found.groups[0].merged.names == ("q1", "q3")
+
+
+def test_one_common_state_is_enough() -> None:
+    assert together(planned("SEQ(A a, B b)", "SEQ(A a, C c)")) == [(0, 1)]
+
+
+def test_pairs_that_have_nothing_in_common_with_each_other_share_a_plan() -> None:
+    found = planned(ABC, CD, ABD, CD)
+    assert together(found) == [(0, 1, 2, 3)] and not found.declined
+
+
+@pytest.mark.parametrize("patterns", [(ABC,), (ABC, BCD)])
+def test_nothing_is_shared_where_there_is_nothing_in_common(patterns: tuple[str, ...]) -> None:
+    found = planned(*patterns)
+    assert together(found) == [] and found.declined == dict.fromkeys(range(len(patterns)), NOTHING_IN_COMMON)
+    assert together(planned(*patterns, sharing="always")) == [tuple(range(len(patterns)))]
+
+
+def test_sharing_can_be_off() -> None:
+    found = planned(ABC, ABD, sharing="never")
+    assert together(found) == [] and found.declined == {0: NOT_SHARED, 1: NOT_SHARED}
+
+
+def test_only_what_is_shared_by_choice_may_be_enumerated_after_all() -> None:
+    """The more queries there are, the more it costs to enumerate each, and the larger a state is worth it."""
+    assert [group.most_held for group in planned(ABC, ABD).groups] == [2 * MOST_HELD_A_QUERY]
+    assert [group.most_held for group in planned(ABC, ABD, ABC).groups] == [3 * MOST_HELD_A_QUERY]
+    for insisted in (
+        planned(ABC, ABD, sharing="always"),
+        planned(ABC, ABD, bounded=(0,)),
+        planned(ABC, ABD, bounded=(0, 1), sharing="never"),
+        planned(ABC, ABD, carried=(0, 1)),
+    ):
+        assert [group.most_held for group in insisted.groups] == [None] and together(insisted) == [(0, 1)]

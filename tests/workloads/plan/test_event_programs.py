@@ -1,0 +1,185 @@
+"""Event queries as patterns of the shared plan: Table 2, when conditions are asked, and what is declined."""
+
+from __future__ import annotations
+
+import pytest
+from tests.event_queries.plan.event_texts import typed
+from tests.workloads.plan.sharp_queries import TABLE_2
+
+from ostinato.event_queries.language.event_query import RunCondition
+from ostinato.expressions.render import render_expression
+from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation, rebuild
+from ostinato.workloads.merging.merged_plan import MergedPlan, merge
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram
+from ostinato.workloads.plan.event_programs import BoundedPrograms, bounded_programs
+
+
+def programs(*texts: str) -> BoundedPrograms:
+    plan = typed(*(f"PATTERN {text}" for text in texts))
+    return bounded_programs(plan, [f"q{number}" for number in range(len(texts))])
+
+
+def program(text: str) -> PatternProgram:
+    found = programs(text)
+    assert found.declined == {}
+    return found.programs[0]
+
+
+def shown(condition: RunCondition) -> str:
+    """The condition with `variable.column` for what it reads."""
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Navigation):
+            where = "/".join(sorted(node.rows)) if node.rows else "here" if node.skip == 0 else "before"
+            return Column(f"{where}.{render_expression(node.operand).strip('`')}")
+        if isinstance(node, Aggregate):
+            return Column(f"{node.name}({'/'.join(sorted(node.rows or ()))})")
+        return rebuild(node, change)
+
+    each = f" for each {condition.each}" if condition.each else ""
+    return render_expression(change(condition.condition)).replace("`", "") + each
+
+
+def asked(found: PatternProgram) -> dict[str, list[str]]:
+    """What is asked on steps, as `from>to` by state, and at ends."""
+    result = {
+        f"{step.source}>{step.target}": [shown(found.run[check]) for check in step.checks]
+        for step in found.steps
+        if step.checks
+    }
+    result.update(
+        {f"end {state}": [shown(found.run[check]) for check in checks] for state, checks in found.accepting if checks}
+    )
+    return result
+
+
+# --- Table 2 ----------------------------------------------------------------------------------------------------------
+
+
+def shared(one: int, other: int) -> MergedPlan:
+    """The plan of two queries of Table 2."""
+    plan = typed(TABLE_2[f"Q{one}"], TABLE_2[f"Q{other}"])
+    found = bounded_programs(plan, (f"Q{one}", f"Q{other}"))
+    assert found.declined == {}
+    return merge([found.programs[0], found.programs[1]])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart", "together", "both"),
+    [(1, 2, 8, 6, 2), (3, 4, 14, 10, 4), (5, 6, 6, 4, 2)],
+    ids=["a Kleene closure", "expensive predicates", "a negation"],
+)
+def test_what_the_pairs_of_table_2_share(one: int, other: int, apart: int, together: int, both: int) -> None:
+    plan = shared(one, other)
+    assert plan.states_apart == apart and len(plan.nodes) - 1 == together
+    assert sum(node.patterns == 0b11 for node in plan.nodes[1:]) == both
+    assert plan.names == (f"Q{one}", f"Q{other}")
+
+
+def test_conditions_of_q3_are_asked_as_soon_as_their_events_are_there() -> None:
+    plan = shared(3, 4)
+    asked_at = {plan.nodes[step.target].length: (len(step.checks), len(step.edges)) for step in plan.steps}
+    assert asked_at == {1: (0, 0), 2: (0, 1), 3: (0, 0), 4: (1, 0), 5: (0, 0), 6: (1, 0), 7: (0, 0)}
+
+
+def test_absences_between_events() -> None:
+    plan = shared(5, 6)
+    absent = [step.absent for step in plan.steps if plan.nodes[step.target].length == 3]
+    (condition,) = absent[0]
+    assert absent == [(condition,), (condition,)]  # that of C, numbered once
+    assert condition not in {step.condition for step in plan.steps}
+
+
+# --- when conditions are asked ----------------------------------------------------------------------------------------
+
+
+def test_canonical_names_are_those_of_conditions() -> None:
+    found = programs("SEQ(A one, B b, A two) RETURN MATCHES", "SEQ(A x, B y, C z) RETURN MATCHES")
+    assert [item.labels for item in found.programs.values()] == [("c0#1", "c1#1", "c0#2"), ("c0#1", "c1#1", "c2#1")]
+    assert len(merge([*found.programs.values()]).nodes) - 1 == 4
+
+
+def test_neighbours_are_compared_on_the_step_between_them() -> None:
+    found = program("SEQ(A a, B b) WHERE a.x < b.x RETURN MATCHES")
+    assert found.steps[1].edges == (EdgeCheck(">", 0, 0),) and asked(found) == {}
+
+
+def test_a_pair_that_is_no_comparison_of_numbers_is_a_condition_over_both() -> None:
+    found = program("SEQ(A a, B b) WHERE a.name < b.name RETURN MATCHES")
+    assert asked(found) == {"1>2": ["(here.name > before.name)"]}
+
+
+def test_a_condition_over_several_events_waits_for_the_last() -> None:
+    found = program("SEQ(A a, B b, C c, D d) WHERE a.x + b.x < c.x RETURN MATCHES")
+    assert asked(found) == {"2>3": ["((c0#1.x + c1#1.x) < c2#1.x)"]}
+
+
+def test_an_aggregate_waits_until_the_loop_is_over() -> None:
+    found = program("SEQ(A a, B+ b, C c) WHERE SUM(b.x) < a.x RETURN MATCHES")
+    assert asked(found) == {"2>3": ["(sum(c1#1) < c0#1.x)"]}
+
+
+def test_an_aggregate_of_a_last_loop_is_asked_at_the_end() -> None:
+    found = program("SEQ(A a, B+ b) WHERE SUM(b.x) < a.x RETURN MATCHES")
+    assert asked(found) == {"end 2": ["(sum(c1#1) < c0#1.x)"]}
+
+
+def test_each_event_of_a_loop_is_asked_alone_where_the_rest_is_known() -> None:
+    found = program("SEQ(A a, C c, B+ b, D d) WHERE b.x > a.x RETURN MATCHES")
+    assert asked(found) == {"2>3": ["(c2#1.x > c0#1.x)"], "3>3": ["(c2#1.x > c0#1.x)"]}
+
+
+def test_all_events_of_a_loop_are_asked_where_the_rest_comes_later() -> None:
+    found = program("SEQ(A a, B+ b, C c, D d) WHERE b.x > d.x RETURN MATCHES")
+    assert asked(found) == {"3>4": ["(c1#1.x > c3#1.x) for each c1#1"]}
+
+
+def test_a_condition_holds_where_an_optional_event_is_missing() -> None:
+    found = program("SEQ(A a, B? b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
+    (condition,) = found.run
+    assert shown(condition) == "((c1#1.TRUE IS NULL) OR ((c0#1.x + c1#1.x) < c3#1.x))"
+    sure = program("SEQ(A a, B b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
+    assert "IS NULL" not in shown(sure.run[0])
+
+
+def test_what_a_way_cannot_bind_is_not_asked_there() -> None:
+    found = program("SEQ(A a, (B b OR C c), D d, E e) WHERE a.x + b.x < e.x RETURN MATCHES")
+    (step,) = [step for step in found.steps if step.checks]
+    assert found.labels[step.label] == "c4#1"
+    apart = program("SEQ(A a, SEQ(B b, D d) OR SEQ(C c, E e)) WHERE a.x + b.x < d.x RETURN MATCHES")
+    assert list(asked(apart).values()) == [["((c0#1.x + c1#1.x) < c2#1.x)"]]
+
+
+def test_strict_steps_are_adjacent_but_for_the_first() -> None:
+    found = program("SEQ(A, B, C) STRICT RETURN MATCHES")
+    assert [step.adjacent for step in found.steps] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("absent", "conditions"), [("NOT C", 1), ("NOT C+", 1), ("NOT (C OR D)", 2)], ids=["one", "loop", "either"]
+)
+def test_absences_that_one_event_tells(absent: str, conditions: int) -> None:
+    found = program(f"SEQ(A, {absent}, B) RETURN MATCHES")
+    assert [len(step.absent) for step in found.steps] == [0, conditions]
+
+
+# --- what is declined -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SEQ(A, B) RETURN COUNT(*)", "it returns aggregates"),
+        ("A AND B RETURN COUNT(*)", "AND asks"),
+        ("SEQ(A, B) RETURN MATCHES LIMIT 3", "with LIMIT"),
+        ("SEQ(A, B) SKIP TILL NEXT MATCH RETURN MATCHES", "with SKIP TILL NEXT MATCH"),
+        ("SEQ(NOT C, A, B) WITHIN 5 EVENTS RETURN MATCHES", "NOT at the start"),
+        ("SEQ(A, B, NOT C) WITHIN 5 EVENTS RETURN MATCHES", "NOT at the end"),
+        ("SEQ(A, NOT SEQ(C, D), B) RETURN MATCHES", "NOT of several events"),
+        ("SEQ(A a, B b) WHERE upper(a.name) || b.name = 'X' RETURN MATCHES", "'||' on STRING and STRING"),
+    ],
+)
+def test_declined_by_name(text: str, reason: str) -> None:
+    found = programs(text, "SEQ(A, B) RETURN MATCHES")
+    assert list(found.programs) == [1] and found.programs[1].name == "q1"
+    assert found.declined[0].startswith(reason)
