@@ -1,7 +1,7 @@
 """Graph, queries and start nodes -> paths: level by level, one edge longer each time, under a budget if there is one.
 
 Under a budget, before each level the partial paths are weighed: what they are worth to the queries that they are kept
-for, and what it would cost to walk them to their ends (`selection.py`). The best are kept as far as the budget reaches.
+for, and what it would cost to walk them to their ends (`path_selection.py`). The best are kept while the budget lasts.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class EngineStep:
 
 
 class TrendEngine(abc.ABC):
-    """The interface of the engines of `techniques/shared_trends`."""
+    """The interface of the engines of `event_queries/trends/`."""
 
     programs: tuple[Program, ...]
     exact: bool

@@ -3,7 +3,7 @@
     select -> repartition by key -> mapInArrow -> where (raises) -> select
 
 Clauses with the same PARTITION BY share one shuffle and one pass in Python; measures are put around by Spark. All of it
-is lazy and made of public operations only, so it is the same on Spark Connect. Streams are in `clause_stream.py`.
+is lazy and made of public operations only, so it is the same on Spark Connect. Streams are in `clauses_streaming.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What clauses of a workload give, as DataFrames: each in its own columns, and all in the columns of the common schema.
 
 In: plans over one DataFrame, and the stored columns that tasks fill. Out: lazy DataFrames. How rows come to the tasks
-is said by the parts of `bounded_clauses.py` (batch) and `clause_stream.py` (streams).
+is said by the parts of `clause_dataframes.py` (batch) and `clauses_streaming.py` (streams).
 """
 
 from __future__ import annotations

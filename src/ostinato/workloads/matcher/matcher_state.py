@@ -83,7 +83,7 @@ class MatcherState:
 
     @staticmethod
     def from_bytes(data: bytes) -> MatcherState:
-        """Raises STATE_FORMAT for bytes that another version wrote. `state_checks.py` looks at the numbers."""
+        """Raises STATE_FORMAT for bytes that another version wrote. `matcher_state_checks.py` looks at the numbers."""
         what = "the partial matches in the state of this workload"
         magic, version, count = _HEADER.unpack_from(data) if len(data) >= _HEADER.size else (b"", 0, 0)
         if (magic, version, count) != (_MAGIC, VERSION, len(fields(MatcherState))):

@@ -1,4 +1,4 @@
-"""The kernel of `selection.py`: from the cut of each node and pattern to what each slot is kept for."""
+"""The kernel of `state_selection.py`: from the cut of each node and pattern to what each slot is kept for."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ one stream on the shared matcher.
 
 A match leaves as soon as the watermark has passed its last row. What is carried on are the matcher's partial matches
 and, of each partition, its last rows from the first on that a match to come may have: those between are the match's
-too. `clause_stream_rows.py` says which rows these are.
+too. `clauses_stream_rows.py` says which rows these are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact integers as limbs of 60 bits in a row of an array: the arithmetic under `numbers.py`, for kernels.
+"""Exact integers as limbs of 60 bits in a row of an array: the arithmetic under `number_table.py`, for kernels.
 
 The lowest limb comes first; all but the highest are in [0, 2**60), the highest is in [-2**60, 2**60) and has the sign
 of the number. `length[row]` limbs are in use, as few as possible. A function that makes a number longer wants a limb or

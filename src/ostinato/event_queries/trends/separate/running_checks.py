@@ -1,6 +1,6 @@
 """Words of running sums that were read back -> whether kernels may trust them (`running_state.py` says how they lie).
 
-One pass over all words: numbers are in the form of `numbers/table.py`, lanes start and end as the plan's windows do,
+One pass over all words: numbers are in the form of `numbers/number_table.py`, lanes start and end as the plan's windows do,
 and the words of a sequence end where its last lane does.
 """
 

@@ -122,7 +122,7 @@ def _load_lanes(work: Work, data: NDArray[np.int64], at: int) -> None:
 
 
 def _check_lane(work: Work, lane: int) -> None:
-    """Numbers are in the form of `numbers/table.py`."""
+    """Numbers are in the form of `numbers/number_table.py`."""
     row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
     table, numbers = work.table, slice(row[lane], row[lane + 1])
     exponents = [work.real.limbs[real_row[lane] : real_row[lane + 1], 1]]

@@ -99,7 +99,7 @@ _RESULTS = 512
 
 class SharedEngine(TrendEngine):
     """`sharing` "never": every lane takes every event itself. Without conditions between adjacent events sharing always
-    pays, so "dynamic" is "always" there; with them `graphlets/engine.py` decides for each burst."""
+    pays, so "dynamic" is "always" there; with them `graphlets/graphlet_engine.py` decides for each burst."""
 
     def __init__(self, programs: Sequence[Program], exact: bool, sharing: Sharing = "dynamic") -> None:
         self.programs = tuple(programs)
