@@ -1,5 +1,8 @@
-"""The functions of `number_table.py` as calls of their own. Taken into the shared kernel's loops, they made it compile for
-many minutes; a call costs a few nanoseconds, and a lane makes only some of them for an event."""
+"""The functions of `number_table.py` as calls of their own.
+
+Taken into the shared kernel's loops, they made it compile for many minutes. A call costs a few nanoseconds, and a lane
+makes only some of them for an event.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Words of running sums that were read back -> whether kernels may trust them (`running_state.py` says how they lie).
 
-One pass over all words: numbers are in the form of `numbers/number_table.py`, lanes start and end as the plan's windows do,
-and the words of a sequence end where its last lane does.
+One pass over all words: numbers are in the form of `number_table.py`, lanes start and end as the plan's windows do, and
+the words of a sequence end where its last lane does.
 """
 
 from __future__ import annotations
