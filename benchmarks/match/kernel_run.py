@@ -23,7 +23,7 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.expressions.types import Settings
 from ostinato.local import local_clause as local
-from ostinato.rows.batches import Batch
+from ostinato.rows.batches import Batch, one_array
 
 Mask = NDArray[np.bool_]
 
@@ -39,7 +39,7 @@ class KernelRun:
         self._prepared = local.LocalPlan(plan, table.schema, Settings(), Limits())
         self._worker = Worker(self._prepared.typed)
         self._count = table.num_rows
-        self._arrays = {name: local.one_array(table.column(name)) for name in table.column_names}
+        self._arrays = {name: one_array(table.column(name)) for name in table.column_names}
         self._inputs = {name: ready.evaluate(self._leaf, self._count) for name, ready in self._prepared.inputs.items()}
         self._ordered = self._worker.order(self._batch(self.row_conditions()))
         self.given_masks = self.row_conditions()

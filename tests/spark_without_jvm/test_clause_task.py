@@ -18,6 +18,7 @@ from ostinato.clause.task import arrow_batches
 from ostinato.errors import unwrap
 from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings
+from ostinato.rows.batches import ROWS_PER_BATCH
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.clause.clause_task import BITS_PER_COLUMN, SparkTask, bits_name
 
@@ -116,11 +117,11 @@ def test_no_rows_no_batches(by_spark: bool) -> None:
 
 
 def test_output_comes_in_batches_of_bounded_size() -> None:
-    count = arrow_batches.ROWS_PER_BATCH + 5
+    count = ROWS_PER_BATCH + 5
     table = pa.table({"k": ["a"] * count, "id": np.arange(count), "v": np.zeros(count, np.int64)})
     clause = "PARTITION BY k ORDER BY id ALL ROWS PER MATCH PATTERN (A+)"
     batches = list(spark_task(clause, table.schema, by_spark=False)(arriving_whole(clause, table)))
-    assert [batch.num_rows for batch in batches] == [arrow_batches.ROWS_PER_BATCH, 5]
+    assert [batch.num_rows for batch in batches] == [ROWS_PER_BATCH, 5]
     assert pa.Table.from_batches(batches).column("id").to_pylist() == list(range(count))
 
 

@@ -19,7 +19,7 @@ from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.expressions.types import Settings
 from ostinato.local import local_clause as local
 from ostinato.reference.preferment import Path, Search, in_preferment_order
-from ostinato.rows.batches import Batch
+from ostinato.rows.batches import Batch, one_array
 
 DEFINE = {"A": "", "B": "B AS kind <> 'a'", "C": "C AS kind = 'c'", "R": "R AS kind >= FIRST(kind)"}
 """A takes every row, R reads the run: its row is no smaller than the first of the match."""
@@ -52,7 +52,7 @@ def worker_and_window(clause: str, table: pa.Table) -> tuple[Worker, Window]:
     plan = make_plan(bind(parse_clause(clause), table.column_names, case_sensitive=False))
     ready = local.LocalPlan(plan, table.schema, Settings(), Limits())
     worker = Worker(ready.typed)
-    arrays = {name: local.one_array(table.column(name)) for name in table.column_names}
+    arrays = {name: one_array(table.column(name)) for name in table.column_names}
     leaf = local._column_values(arrays)
     inputs = {name: part.evaluate(leaf, table.num_rows) for name, part in ready.inputs.items()}
     masks = [condition.mask(leaf, table.num_rows) for condition in ready.row_conditions]
