@@ -20,9 +20,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from benchmarks.streaming.grouping import PACKED
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.spark.clause.spark_plan import plan_query, session_settings
+from ostinato.spark.clause.spark_plan import plan_query
+from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.streams.stream_checkpoint import open_checkpoint
-from ostinato.spark.streams.stream_definition import shipped_schema
 from ostinato.spark.streams.stream_packing import BUCKET, PackByBucket
 from ostinato.spark.streams.stream_processor import BUCKET_STATE
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS
@@ -104,7 +104,7 @@ def stretched(content: bytes, size: int) -> bytes:
 def packed_identity(stream: DataFrame, clause: str, sizes: Sizes) -> DataFrame:
     """As `ost.match_recognize` up to the grouping, then KeepBytes."""
     query = plan_query(parse_clause(clause), stream, Limits(), session_settings(stream))
-    keys = [query.key_expression(name) for name in query.bound.partition_by]
+    keys = [query.shipped.column(name) for name in query.bound.partition_by]
     bucket = F.pmod(F.hash(*keys), F.lit(DEFAULT_BUCKETS)).cast("int").alias(BUCKET)
-    packed = query.projected().select(bucket, "*").mapInArrow(PackByBucket(shipped_schema(query)), PACKED)
+    packed = query.shipped.selected().select(bucket, "*").mapInArrow(PackByBucket(query.shipped.schema), PACKED)
     return packed.groupBy(BUCKET).transformWithState(KeepBytes(sizes), _COUNT, "Append", "EventTime")

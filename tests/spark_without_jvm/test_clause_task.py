@@ -20,7 +20,8 @@ from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings
 from ostinato.rows.batches import ROWS_PER_BATCH
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.clause.clause_task import BITS_PER_COLUMN, SparkTask, bits_name
+from ostinato.rows.packed_conditions import BITS_PER_COLUMN, bits_columns
+from ostinato.spark.clause.clause_task import SparkTask
 
 ROWS = pa.table({"k": ["a", "a", "a", "b", None, None], "id": [1, 2, 3, 4, 5, 6], "v": [5, 4, 6, 7, 2, 1]})
 FALLS = "PARTITION BY k ORDER BY id MEASURES FIRST(id) AS f, LAST(id) AS l PATTERN (A B+) DEFINE B AS v < PREV(v)"
@@ -34,7 +35,7 @@ def spark_task(clause: str, schema: pa.Schema, *, by_spark: bool, limits: Limits
     typed = type_plan(plan, lambda expr: types[expr.name], types.__getitem__, Settings(), limits)  # type: ignore[attr-defined]
     keys = (*plan.bound.partition_by, *(key.column for key in plan.bound.order_by))
     shipped = tuple(dict.fromkeys((*keys, *(item.name for item in plan.inputs))))
-    shipped += tuple(bits_name(i) for i in range(-(-len(plan.row_conditions) // BITS_PER_COLUMN)))
+    shipped += bits_columns(len(plan.row_conditions))
     fields = [pa.field(name, types[name]) for name in plan.shown]
     fields += [pa.field(slot_name(i), kind) for i, kind in enumerate(typed.slot_types)]
     return SparkTask(typed, shipped, pa.schema([*fields, pa.field(ERROR, pa.string())]), by_spark)
@@ -140,12 +141,12 @@ def test_conditions_are_read_from_their_bits() -> None:
     schema = pa.schema([("id", pa.int64()), ("v", pa.int64())])
     task = spark_task(clause, schema, by_spark=False)
     bits = {
-        bits_name(column): [1 << (i % BITS_PER_COLUMN) if i // BITS_PER_COLUMN == column else 0 for i in range(count)]
-        for column in range(3)
+        name: [1 << (i % BITS_PER_COLUMN) if i // BITS_PER_COLUMN == column else 0 for i in range(count)]
+        for column, name in enumerate(bits_columns(count))
     }
     table = pa.table({"id": list(range(count)), **bits})
     assert answer(task, table, 7) == [(0, 130)]
-    table = table.set_column(1, bits_name(0), pa.array([0] * count))
+    table = table.set_column(1, bits_columns(count)[0], pa.array([0] * count))
     assert answer(task, table, 7) == []
 
 

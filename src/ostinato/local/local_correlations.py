@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,10 +25,7 @@ from ostinato.expressions.types import Settings, normalise
 from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Mask, OutputRows, one_array
-from ostinato.rows.column_names import PREFIX
-
-_BITS = f"{PREFIX}bits"
-_BITS_PER_COLUMN = 62
+from ostinato.rows.packed_conditions import condition_places, packed_masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +44,12 @@ class _Columns:
             names = (*plan.plan.bound.partition_by, *(key.column for key in plan.plan.bound.order_by))
             arriving |= {name: batch.arrays[name] for name in (*names, *(item.name for item in plan.plan.inputs))}
             masks += list(batch.row_masks)
-        for at in range(0, len(masks), _BITS_PER_COLUMN):
-            bits = np.zeros(table.num_rows, np.int64)
-            for i, mask in enumerate(masks[at : at + _BITS_PER_COLUMN]):
-                bits |= mask.astype(np.int64) << i
-            arriving[f"{_BITS}{at // _BITS_PER_COLUMN}"] = pa.array(bits)
-        return pa.table(arriving)
+        return pa.table(arriving | packed_masks(masks, table.num_rows))
 
     def conditions(self, plan: int) -> tuple[tuple[str, int], ...]:
         """Where the row conditions of one of the plans are."""
         first = sum(len(other.row_conditions) for other in self.plans[:plan])
-        places = range(first, first + len(self.plans[plan].row_conditions))
-        return tuple((f"{_BITS}{i // _BITS_PER_COLUMN}", i % _BITS_PER_COLUMN) for i in places)
+        return tuple(condition_places(first + len(self.plans[plan].row_conditions))[first:])
 
 
 class LocalCorrelation:

@@ -60,10 +60,13 @@ class OutputRows:
 ROWS_PER_BATCH = 1 << 16
 
 
-def batch_of(table: pa.Table, conditions: Sequence[tuple[str, int]]) -> Batch:
+def batch_of(rows: pa.Table | pa.RecordBatch, conditions: Sequence[tuple[str, int]]) -> Batch:
     """The rows of a table; `conditions` say in which column and bit each row condition is."""
-    arrays = {name: one_array(table.column(name)) for name in table.column_names}
-    return Batch(table.num_rows, arrays, row_masks(arrays, conditions))
+    arrays = {
+        name: one_array(column) if isinstance(column, pa.ChunkedArray) else column
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+    }
+    return Batch(rows.num_rows, arrays, row_masks(arrays, conditions))
 
 
 def row_masks(arrays: Mapping[str, pa.Array], conditions: Sequence[tuple[str, int]]) -> list[Mask]:

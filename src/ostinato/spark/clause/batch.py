@@ -16,7 +16,8 @@ from ostinato.calls.options import one_of, whole_number
 from ostinato.clause.plan.slicing import declined_by_tasks
 from ostinato.errors import warn
 from ostinato.spark.clause.clause_task import SparkTask
-from ostinato.spark.clause.spark_plan import RAISES, SparkQuery
+from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.size import estimated_bytes
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.slices.sliced import matched_in_slices
@@ -58,12 +59,12 @@ def match_batch(query: SparkQuery, options: BatchOptions) -> DataFrame:
 def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
     """Each key is matched by one task, many keys by each."""
     keys = query.bound.partition_by
-    df = query.projected()
-    df = df.repartition(*(query.key_expression(name) for name in keys)) if keys else df.repartition(1)
+    df = query.shipped.selected()
+    df = df.repartition(*(query.shipped.column(name) for name in keys)) if keys else df.repartition(1)
     if sorted_by_spark:
         df = df.sortWithinPartitions(*query.sort_order())
     schema = query.worker_schema()
-    task = SparkTask(query.typed, query.shipped_names, query.arrow_schema(schema), sorted_by_spark)
+    task = SparkTask(query.typed, query.shipped.names, query.source.arrow_schema(schema), sorted_by_spark)
     return df.mapInArrow(Checked(task), schema)
 
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.rows.column_names import DECIDED
-from ostinato.spark.clause.clause_task import condition_bits
+from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.streams.stream_definition import StreamDefinition, shipped_schema
+from ostinato.spark.streams.stream_definition import StreamDefinition
 from ostinato.spark.streams.stream_output import stream_schema
 from ostinato.spark.streams.stream_workers import ByDefinition
 from ostinato.streams.stream_settings import StreamSettings
@@ -54,8 +54,8 @@ class StreamTask:
 def stream_task(query: SparkQuery, definition: StreamDefinition) -> StreamTask:
     return StreamTask(
         typed=query.typed,
-        shipped=shipped_schema(query),
-        output=query.arrow_schema(stream_schema(query, definition.stream)),
+        shipped=query.shipped.schema,
+        output=query.source.arrow_schema(stream_schema(query, definition.stream)),
         settings=definition.stream,
         fingerprint=definition.fingerprint,
         definition=definition.to_json(),
@@ -68,4 +68,4 @@ def _worker(key: ByDefinition[StreamTask]) -> StreamWorker:
 
     task = key.task
     options = StreamOptions(late=task.settings.late, eager=task.settings.eager)
-    return StreamWorker(task.typed, condition_bits(task.typed.plan), options)
+    return StreamWorker(task.typed, condition_places(len(task.typed.plan.row_conditions)), options)

@@ -7,27 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import TypedPlan
-from ostinato.rows.column_names import PREFIX
-
-BITS_PER_COLUMN = 60
-
-
-def bits_name(column: int) -> str:
-    """The shipped column that holds so many row conditions as bits."""
-    return f"{PREFIX}bits{column}"
-
-
-def condition_bits(plan: MatchPlan) -> list[tuple[str, int]]:
-    """For each row condition the shipped column and the bit that hold it."""
-    return condition_places(len(plan.row_conditions))
-
-
-def condition_places(count: int) -> list[tuple[str, int]]:
-    """For each of so many conditions the shipped column and the bit that hold it."""
-    bits = (divmod(i, BITS_PER_COLUMN) for i in range(count))
-    return [(bits_name(column), bit) for column, bit in bits]
+from ostinato.rows.packed_conditions import condition_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +24,7 @@ class SparkTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from ostinato.clause.task.arrow_batches import match_batches
 
-        conditions = condition_bits(self.typed.plan)
+        conditions = condition_places(len(self.typed.plan.row_conditions))
         return match_batches(
             self.typed, batches, self.shipped, conditions, self.output, sorted_by_key=self.sorted_by_spark
         )

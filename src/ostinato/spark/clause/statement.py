@@ -24,11 +24,12 @@ from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.clause.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
 from ostinato.spark.clause.clause_dataframe import Options, match_dataframe
-from ostinato.spark.clause.spark_plan import check_spark, refusal, session_settings
 from ostinato.spark.clause.statement_arguments import Args, check_tables, parameter_values
 from ostinato.spark.correlations.correlation_dataframe import pairs_of
 from ostinato.spark.correlations.correlation_sql import Piece, correlation_pieces, written_alike
 from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.session.session_settings import check_spark, session_settings
+from ostinato.spark.shipping.row_errors import refusal
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
 
 

@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ostinato.expressions.render import quote
-from ostinato.spark.clause.spark_plan import RAISES
 from ostinato.spark.correlations.correlation_buckets import AdvanceBuckets
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint, Kept, Told
 from ostinato.spark.correlations.correlation_clock import is_later
@@ -40,6 +39,7 @@ from ostinato.spark.correlations.released_rows import (
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes, Source, read_source
 from ostinato.spark.correlations.wanted_rows import Wanted, read_wanted, wanted_schema
 from ostinato.spark.correlations.worker_reads import WorkerReads, worker_reads
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.streams.stream_packing import BUCKET, UnpackResults
 
 
@@ -158,7 +158,7 @@ class CorrelationBatch:
 
     @property
     def _pairs_schema(self) -> pa.Schema:
-        return self.asked.live.arrow_schema(self.asked.pairs.schema)
+        return self.asked.live.source.arrow_schema(self.asked.pairs.schema)
 
     def _pairs(self, stepped: DataFrame) -> DataFrame:
         """In the order in which tasks gave them."""
@@ -197,7 +197,7 @@ class CorrelationBatch:
         if not self.definition.writes_archive:
             return
         clock = self.asked.clocks.live.start
-        in_time = rows.where(is_later(quote(clock), self.late_until, self.asked.live.column_types[clock]))
+        in_time = rows.where(is_later(quote(clock), self.late_until, self.asked.live.source.column_types[clock]))
         bucket = self.live.bucket(self.definition.buckets)
         self._folder().write(in_time, self.batch_id, bucket, self.asked.live.bound.partition_by)
 
@@ -210,7 +210,7 @@ def archive_folder(definition: CorrelationDefinition, asked: SparkCorrelation) -
 def archive_times(asked: SparkCorrelation) -> ArchiveTimes:
     """The archive's keys, as `wanted` has them, and its clock."""
     clock = asked.clocks.archive.start
-    kind = asked.archive.column_types[clock]
+    kind = asked.archive.source.column_types[clock]
     # Both sides may order the stream's rows by different columns; the archive's files have the live one's clock.
     is_stored = asked.shared and clock == asked.clocks.live.start
     return ArchiveTimes(asked.archive_keys, clock, kind, is_stored)

@@ -18,6 +18,7 @@ from pyspark.sql import types as s
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.spark.shipping.shipped_rows import ShippedRows, travelling_name
 
 IS_LIVE = f"{PREFIX}is_live"
 
@@ -56,9 +57,9 @@ class Travelling:
 
     def _archive_names(self) -> dict[str, str]:
         """Where rows are shared: for each column that the archive side reads the name under which it arrives."""
-        by_text = {text: name for name, text in self.live.shipped.items()}
+        by_text = {text: name for name, text in self.live.shipped.columns.items()}
         names = {}
-        for i, (name, text) in enumerate(self.archive.shipped.items()):
+        for i, (name, text) in enumerate(self.archive.shipped.columns.items()):
             names[name] = by_text.setdefault(text, f"{PREFIX}of_archive{i}") if self.shared else name
         return names
 
@@ -66,13 +67,13 @@ class Travelling:
     def arriving(self) -> Arriving:
         if self.shared:
             return Arriving(tuple(self.shared_columns), ())
-        return Arriving(self.live.shipped_names, self.archive.shipped_names)
+        return Arriving(self.live.shipped.names, self.archive.shipped.names)
 
     @property
     def shared_columns(self) -> dict[str, str]:
         """Where rows are shared: the SQL of all that travels, by the name under which it arrives."""
-        texts = dict(self.live.shipped)
-        for name, text in self.archive.shipped.items():
+        texts = dict(self.live.shipped.columns)
+        for name, text in self.archive.shipped.columns.items():
             texts.setdefault(self.archive_names[name], text)
         return texts
 
@@ -84,35 +85,25 @@ class Travelling:
 
     def _key(self, live: str, archive: str) -> Column:
         """What to hash of a key of the rows that travel."""
-        names = self.live.shipped_names
-        key = F.col(_travels(names.index(live)))
-        if not self.shared:
-            other = F.col(_travels(len(names) + self.archive.shipped_names.index(archive)))
-            key = F.when(F.col(IS_LIVE), key).otherwise(other)
-        return hashed(key, self.live.column_types[live])
+        names = self.live.shipped.names
+        key = F.col(travelling_name(names.index(live)))
+        if self.shared:
+            return key
+        other = F.col(travelling_name(len(names) + self.archive.shipped.names.index(archive)))
+        return F.when(F.col(IS_LIVE), key).otherwise(other)
 
     def _shared(self) -> DataFrame:
-        texts = self.shared_columns.values()
-        return self.live.df.selectExpr(*(f"{text} AS {_travels(i)}" for i, text in enumerate(texts)))
+        return ShippedRows.of(self.live.source, self.shared_columns).selected()
 
     def _both(self) -> DataFrame:
-        live = self.live.projected()
-        archive = self.archive.projected()
+        live = self.live.shipped.selected()
+        archive = self.archive.shipped.selected()
         nothing_live = [F.lit(None).cast(field.dataType) for field in live.schema.fields]
         nothing_archived = [F.lit(None).cast(field.dataType) for field in archive.schema.fields]
         one = live.select(F.lit(True), *live.columns, *nothing_archived)
         other = archive.select(F.lit(False), *nothing_live, *archive.columns)
         width = len(nothing_live) + len(nothing_archived)
-        return one.unionAll(other).toDF(IS_LIVE, *(_travels(i) for i in range(width)))
-
-
-def _travels(i: int) -> str:
-    return f"{PREFIX}c{i}"
-
-
-def hashed(key: Column, kind: s.DataType) -> Column:
-    """What to hash of a partition key: -0.0 and 0.0 are one key, but Spark's hash tells them apart."""
-    return key + F.lit(0.0) if isinstance(kind, s.FloatType | s.DoubleType) else key
+        return one.unionAll(other).toDF(IS_LIVE, *(travelling_name(i) for i in range(width)))
 
 
 class PairColumns:

@@ -24,14 +24,16 @@ from ostinato.errors import QueryError, in_statement
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Column, Expr, rebuild
 from ostinato.expressions.types import Settings
+from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.clause.batch import BatchOptions
 from ostinato.spark.clause.clause_dataframe import Options
-from ostinato.spark.clause.clause_task import condition_bits
-from ostinato.spark.clause.spark_plan import RAISES, SparkQuery, refusal, session_settings
+from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.correlations.correlation_columns import PairColumns, Travelling
 from ostinato.spark.correlations.correlation_sql import ARCHIVE, LIVE
 from ostinato.spark.correlations.correlation_tasks import CorrelateKeys
 from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.session.session_settings import session_settings
+from ostinato.spark.shipping.row_errors import RAISES, refusal
 from ostinato.spark.shipping.worker_check import Checked
 
 if TYPE_CHECKING:
@@ -61,8 +63,8 @@ class SparkCorrelation:
         self.pairs = PairColumns(
             self.live,
             self.archive,
-            self.archive.column_types[self.clocks.archive.start],
-            self.live.column_types[self.clocks.live.end],
+            self.archive.source.column_types[self.clocks.archive.start],
+            self.live.source.column_types[self.clocks.live.end],
         )
 
     def task(self) -> CorrelationTask:
@@ -82,9 +84,11 @@ class SparkCorrelation:
     def _side(self, query: SparkQuery, clock: Clock, arrives: dict[str, str]) -> SideTask:
         from ostinato.correlations.task.correlation_task import SideTask  # loads kernels
 
-        conditions = tuple((arrives.get(name, name), bit) for name, bit in condition_bits(query.plan))
+        conditions = tuple(
+            (arrives.get(name, name), bit) for name, bit in condition_places(len(query.plan.row_conditions))
+        )
         renamed = {name: other for name, other in arrives.items() if name != other}
-        keys = tuple(query.arrow(query.column_types[name], name) for name in query.bound.partition_by)
+        keys = tuple(query.source.arrow(query.source.column_types[name], name) for name in query.bound.partition_by)
         return SideTask(typed=query.typed, clock=clock, key_types=keys, conditions=conditions, columns=renamed)
 
     @property
@@ -98,7 +102,7 @@ class SparkCorrelation:
         """All pairs, as `correlation_sql` wants them; nothing runs yet."""
         schema = self.pairs.schema_with_error
         options = replace(options, recent_rows=None)  # all rows are at hand: there is nothing to read back
-        task = CorrelateKeys(self.task(), options, self.travelling.arriving, self.live.arrow_schema(schema))
+        task = CorrelateKeys(self.task(), options, self.travelling.arriving, self.live.source.arrow_schema(schema))
         return self.measured(self.travelling.by_key().mapInArrow(Checked(task), schema).where(RAISES))
 
     # --- after matching ---
@@ -167,4 +171,4 @@ def pairs_of(text: str, found: CorrelationText, live: DataFrame, archive: DataFr
 
 
 def _types_of(query: SparkQuery) -> Callable[[str], pa.DataType]:
-    return lambda name: query.arrow(query.column_types[name], name)
+    return lambda name: query.source.arrow(query.source.column_types[name], name)

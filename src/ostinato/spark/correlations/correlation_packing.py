@@ -15,8 +15,8 @@ from pyspark.sql import types as s
 
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.correlations.correlation_columns import hashed
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
+from ostinato.spark.shipping.shipped_rows import ShippedRows, travelling_name
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket
 from ostinato.spark.streams.streaming import bucket_of
@@ -65,12 +65,12 @@ class PackedRows:
     """How rows of one table are packed: SQL of each column by the name under which it arrives, SQL of the keys."""
 
     columns: Mapping[str, str]
-    keys: tuple[tuple[str, s.DataType], ...]
+    keys: tuple[str, ...]
     schema: pa.Schema
 
     def of(self, df: DataFrame, buckets: int, kind: int) -> DataFrame:
         """The rows as SENT."""
-        shipped = (F.expr(text).alias(f"{PREFIX}c{i}") for i, text in enumerate(self.columns.values()))
+        shipped = (F.expr(text).alias(travelling_name(i)) for i, text in enumerate(self.columns.values()))
         rows = df.select(self.bucket(buckets), *shipped).mapInArrow(Checked(PackByBucket(self.schema)), _PACKED)
         return rows.select(BUCKET, F.lit(kind).cast("byte").alias(KIND), ROWS, F.lit(None).cast("long")).toDF(
             *SENT.names
@@ -78,12 +78,12 @@ class PackedRows:
 
     def bucket(self, buckets: int) -> Column:
         """The bucket that a row's key is in, of the table's own columns."""
-        return bucket_of([hashed(F.expr(text), kind) for text, kind in self.keys], buckets).alias(BUCKET)
+        return bucket_of([F.expr(text) for text in self.keys], buckets).alias(BUCKET)
 
 
 def live_packing(asked: SparkCorrelation) -> PackedRows:
     """Of the stream's rows; where these are their own archive, with what that side needs."""
-    columns = asked.travelling.shared_columns if asked.shared else asked.live.shipped
+    columns = asked.travelling.shared_columns if asked.shared else asked.live.shipped.columns
     return _packing(asked.live, columns, [one for one, _ in asked.plan.keys])
 
 
@@ -91,12 +91,9 @@ def archive_packing(asked: SparkCorrelation) -> PackedRows:
     """Of the archive's rows."""
     if asked.shared:
         return live_packing(asked)
-    return _packing(asked.archive, asked.archive.shipped, asked.archive_keys)
+    return _packing(asked.archive, asked.archive.shipped.columns, asked.archive_keys)
 
 
 def _packing(query: SparkQuery, columns: Mapping[str, str], keys: Sequence[str]) -> PackedRows:
-    fields = query.df.select(*(F.expr(text).alias(f"c{i}") for i, text in enumerate(columns.values()))).schema.fields
-    schema = pa.schema(
-        [pa.field(name, query.arrow(field.dataType, name)) for name, field in zip(columns, fields, strict=True)]
-    )
-    return PackedRows(dict(columns), tuple((columns[name], query.column_types[name]) for name in keys), schema)
+    schema = ShippedRows.of(query.source, columns).schema
+    return PackedRows(dict(columns), tuple(columns[name] for name in keys), schema)

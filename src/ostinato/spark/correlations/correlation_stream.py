@@ -16,7 +16,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import OstinatoError, carried
-from ostinato.spark.clause.spark_plan import session_settings
 from ostinato.spark.correlations.correlation_batch import CorrelationBatch, archive_folder
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint, Kept
 from ostinato.spark.correlations.correlation_clock import read_delay
@@ -30,6 +29,7 @@ from ostinato.spark.correlations.correlation_stream_checks import (
 )
 from ostinato.spark.correlations.stream_archive import Source, read_source
 from ostinato.spark.correlations.worker_reads import check_worker_reads
+from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.streams.stream_checks import watermark_delay_ms
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _delay(live: DataFrame, asked: SparkCorrelation, given: str | int | None) ->
     known = watermark_delay_ms(live, clock)
     if given is None and known is not None:
         given = f"{known} milliseconds"
-    return read_delay(given, asked.live.column_types[clock])
+    return read_delay(given, asked.live.source.column_types[clock])
 
 
 @dataclass(slots=True)

@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.rows.column_names import PREFIX
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.correlations.correlation_packing import ARCHIVE_ROWS, HISTORY, PackedRows
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes
 from ostinato.spark.correlations.wanted_rows import Wanted
+from ostinato.spark.shipping.shipped_rows import travelling_name
 from ostinato.streams.stored_state import reading
 
 COUNTED_BATCHES = 32
@@ -85,16 +85,15 @@ def released_copy(
     spark: SparkSession, path: str, asked: SparkCorrelation, arriving: PackedRows, buckets: int
 ) -> ReleasedCopy:
     """The copy of what `asked` has released, in the folder `path`."""
-    names = {name: f"{PREFIX}c{i}" for i, name in enumerate(arriving.columns)}
+    names = {name: travelling_name(i) for i, name in enumerate(arriving.columns)}
     keys = tuple(names[name] for name in asked.archive_keys)
     clock, kinds = asked.clocks.archive.start, asked.archive.df.select(*map(F.expr, arriving.columns.values())).schema
     columns = [s.StructField(name, field.dataType) for name, field in zip(names.values(), kinds.fields, strict=True)]
-    key_types = [kind for _, kind in arriving.keys]
     return ReleasedCopy(
         spark=spark,
         folder=ArchiveFolder(path, s.StructType(columns), names[clock]),
         arriving=arriving,
-        stored=PackedRows(names, tuple(zip(keys, key_types, strict=True)), arriving.schema),
-        times=ArchiveTimes(keys, names[clock], asked.archive.column_types[clock], is_stored=True),
+        stored=PackedRows(names, keys, arriving.schema),
+        times=ArchiveTimes(keys, names[clock], asked.archive.source.column_types[clock], is_stored=True),
         buckets=buckets,
     )

@@ -28,10 +28,10 @@ class WantedSchema:
 
 def wanted_schema(asked: SparkCorrelation) -> WantedSchema:
     query = asked.archive
-    keys = [s.StructField(wanted_key(i), query.column_types[name]) for i, name in enumerate(asked.archive_keys)]
+    keys = [s.StructField(wanted_key(i), query.source.column_types[name]) for i, name in enumerate(asked.archive_keys)]
     numbers = [s.StructField(name, s.LongType()) for name in (FROM, TO, ROWS_BEFORE)]
     schema = s.StructType([*keys, *numbers])
-    return WantedSchema(schema, query.arrow_schema(schema))
+    return WantedSchema(schema, query.source.arrow_schema(schema))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.column_names import PREFIX
-from ostinato.spark.clause.clause_task import BITS_PER_COLUMN, bits_name
+from ostinato.rows.packed_conditions import BITS_PER_COLUMN, bits_columns
 from ostinato.spark.correlations.stream_archive import BATCH_ID, BUCKET_ID, CLOCK, ArchiveFolder
 from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO
 
@@ -112,7 +112,7 @@ class WorkerReads:
 
 def worker_reads(folder: ArchiveFolder, batch: int, asked: SparkCorrelation, schema: pa.Schema) -> WorkerReads:
     """The reads of a batch, from a folder that earlier batches wrote."""
-    stored = asked.live.arrow_schema(folder.stored)
+    stored = asked.live.source.arrow_schema(folder.stored)
     path = folder.path.removeprefix("file://")
     return WorkerReads(path, batch, stored, asked.archive_keys, _columns(asked), schema, asked.live.settings)
 
@@ -125,7 +125,7 @@ def check_worker_reads(asked: SparkCorrelation, path: str) -> None:
         raise QueryError(
             "INVALID_OPTION", "workers read by one clock, and the two clauses have different ones", hint='reads="spark"'
         )
-    types = {name: asked.live.arrow(kind, name) for name, kind in asked.live.column_types.items()}
+    types = {name: asked.live.source.arrow(kind, name) for name, kind in asked.live.source.column_types.items()}
 
     def leaf(node: Expr) -> pa.DataType | None:
         return types.get(node.name) if isinstance(node, Column) else None
@@ -156,5 +156,5 @@ def _shipped_columns(query: SparkQuery) -> Iterator[tuple[str, Shipped]]:
     for item in query.plan.inputs:
         yield item.name, item.expr
     conditions = query.plan.row_conditions
-    for start in range(0, len(conditions), BITS_PER_COLUMN):
-        yield bits_name(start // BITS_PER_COLUMN), tuple(conditions[start : start + BITS_PER_COLUMN])
+    for i, name in enumerate(bits_columns(len(conditions))):
+        yield name, tuple(conditions[i * BITS_PER_COLUMN : (i + 1) * BITS_PER_COLUMN])

@@ -24,11 +24,13 @@ from ostinato.event_queries.event_request import EventRequest, bound_queries, wi
 from ostinato.rows.column_names import ERROR
 from ostinato.rows.workload_layout import IN_STRUCTS, OutputColumn, Role, make_layout
 from ostinato.rows.workload_layout import QUERY as QUERY_NAME
-from ostinato.spark.clause.spark_plan import RAISES, session_settings
 from ostinato.spark.event_queries.event_keys import ShuffleKey, shuffle_key, stream_key
-from ostinato.spark.event_queries.event_shuffle import Shuffle, Source, stored_name
+from ostinato.spark.event_queries.event_shuffle import Shuffle
 from ostinato.spark.event_queries.event_streaming import stream_rows
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT, EventsTask
+from ostinato.spark.shipping.row_errors import RAISES
+from ostinato.spark.shipping.shipped_rows import stored_name
+from ostinato.spark.shipping.spark_input import SparkInput
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE
@@ -54,7 +56,7 @@ class SparkEvents:
     ) -> None:
         """`for_stream`: queries are put together as the operators of a stream are."""
         self.names = names
-        source = Source(df, session_settings(df))
+        source = SparkInput.of(df)
         bounds = with_groups(bound_queries(queries, df.columns, source.settings))
         self.reports = not request.is_empty
         is_bounded = request.bounds(names).bounded

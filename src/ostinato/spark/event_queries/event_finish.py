@@ -9,10 +9,10 @@ from pyspark.sql import types as s
 
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.rows.column_names import DECIDED, ERROR
-from ostinato.spark.clause.spark_plan import RAISES
 from ostinato.spark.event_queries.event_dataframes import SparkEvents
 from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
 from ostinato.spark.event_queries.event_streaming import event_stream_task
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_buckets import FinishBuckets
 from ostinato.spark.streams.stream_workers import check_same

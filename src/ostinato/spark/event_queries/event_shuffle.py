@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -25,16 +23,15 @@ from ostinato.event_queries.plan.event_plan import VARIABLE, EventsPlan, plan_ev
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.event_queries.task.output_columns import trend_columns
 from ostinato.expressions.render import quote, render_expression
-from ostinato.expressions.syntax import Cast, Expr, Operator
-from ostinato.expressions.types import Settings
-from ostinato.rows.column_names import ERROR, PREFIX
+from ostinato.expressions.syntax import Expr, Operator
+from ostinato.rows.column_names import ERROR
+from ostinato.rows.packed_conditions import bits_columns
 from ostinato.rows.workload_layout import Layout, OutputColumn, Role
-from ostinato.spark.clause.clause_task import BITS_PER_COLUMN, bits_name
-from ostinato.spark.clause.spark_plan import packed_conditions, refusal
 from ostinato.spark.event_queries.event_keys import ShuffleKey
 from ostinato.spark.event_queries.event_tasks import PARTS, QUERY, REPORT, EventsTask, GroupsTask, PartsTask, SumsTask
-from ostinato.spark.session.quiet import without_error_log
-from ostinato.spark.shipping.spark_types import arrow_type, spark_type
+from ostinato.spark.shipping.shipped_rows import ShippedRows, packed_columns, stored_name
+from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, refused
+from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_TYPE
@@ -43,46 +40,16 @@ if TYPE_CHECKING:
     from ostinato.workloads.task.shared_event_matches import SharedPlans
 
 
-def stored_name(place: int) -> str:
-    """The column of the layout's place, between tasks and Spark."""
-    return f"{PREFIX}o{place}"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The input, and what Spark says of it."""
-
-    df: DataFrame
-    settings: Settings
-
-    def column_types(self) -> dict[str, s.DataType]:
-        return {field.name: field.dataType for field in self.df.schema.fields}
-
-    def arrow(self, kind: s.DataType, name: str) -> pa.DataType:
-        return arrow_type(kind, self.settings.timezone, name)
-
-    def types(self, exprs: Sequence[Expr]) -> dict[Expr, s.DataType]:
-        """What Spark makes of expressions over one row. Only analysis."""
-        asked = list(dict.fromkeys(exprs))
-        if not asked:
-            return {}
-        with without_error_log():
-            texts = (f"{render_expression(expr)} AS c{i}" for i, expr in enumerate(asked))
-            fields = self.df.selectExpr(*texts).schema.fields
-        return {expr: field.dataType for expr, field in zip(asked, fields, strict=True)}
-
-    def refused(self, plan: EventsPlan) -> QueryError | None:
-        """Our error for the first expression of the plan that Spark refuses."""
-        for query in plan.queries:
-            alone = plan_events([query.bound])
-            exprs = (*alone.conditions, *(item.expr for item in alone.inputs))
-            for expr in (part for whole in exprs for part in _conjuncts(whole)):
-                try:
-                    with without_error_log():
-                        _ = self.df.selectExpr(render_expression(expr)).schema
-                except (AnalysisException, ParseException) as error:
-                    return refusal(error, expr, query.bound.query.text)
-        return None
+def _refused(source: SparkInput, plan: EventsPlan) -> QueryError | None:
+    """Our error for the first expression of the plan that Spark refuses."""
+    for query in plan.queries:
+        alone = plan_events([query.bound])
+        exprs = (*alone.conditions, *(item.expr for item in alone.inputs))
+        for expr in (part for whole in exprs for part in _conjuncts(whole)):
+            error = refused(source.df, expr, expr, query.bound.query.text)
+            if error is not None:
+                return error
+    return None
 
 
 def _conjuncts(expr: Expr) -> tuple[Expr, ...]:
@@ -97,7 +64,7 @@ class Shuffle:
 
     def __init__(
         self,
-        source: Source,
+        source: SparkInput,
         bounds: Sequence[BoundEventQuery],
         numbers: tuple[int, ...],
         names: Sequence[str],
@@ -115,26 +82,24 @@ class Shuffle:
         self.request = request.for_queries(self.names)
         self.reports = not request.is_empty
         """Whether rows have a column for what was given up: all of a workload's have it, or none."""
-        self.column_types = source.column_types()
         plan = plan_events(bounds)
-        asked = [*plan.conditions, *(item.expr for item in plan.inputs if item.is_computed)]
         try:
-            self.types = source.types(asked)
-        except (AnalysisException, ParseException):
-            error = source.refused(plan)
+            self.types = source.types([*plan.conditions, *(item.expr for item in plan.inputs if item.is_computed)])
+        except SparkRefused:
+            error = _refused(source, plan)
             if error is None:
                 raise
             raise error from None
         self.typed: TypedEventsPlan = type_events(
             plan,
-            self._column_type,
+            source.arrow_column,
             source.settings,
             numbers=options.numbers,
             approximate=options.approximate,
             expression_type=self._expression_type,
         )
         for name in self.typed.plan.keys:
-            self._column_type(name)
+            source.arrow_column(name)
         self._check_run_conditions()
         self.columns = trend_columns(self.typed, _ArrowTypes(self))
         self.shared = self._shared()
@@ -160,9 +125,6 @@ class Shuffle:
             for query in asked:
                 run_conditions(self.typed, query)
 
-    def _column_type(self, name: str) -> pa.DataType:
-        return self.source.arrow(self.column_types[name], name)
-
     def _expression_type(self, expr: Expr) -> pa.DataType:
         if expr not in self.types:
             self.types |= self.source.types([expr])
@@ -173,11 +135,11 @@ class Shuffle:
         bound = self.typed.plan.queries[query].bound
         match column.role:
             case Role.GROUP:
-                return self.column_types[column.key]
+                return self.source.column_types[column.key]
             case Role.MATCH_START | Role.MATCH_END:
-                return self.column_types[bound.time]
+                return self.source.column_types[bound.time]
             case Role.EVENTS:
-                fields = [s.StructField(name, self.column_types[name]) for name in bound.columns]
+                fields = [s.StructField(name, self.source.column_types[name]) for name in bound.columns]
                 return s.ArrayType(s.StructType([s.StructField(VARIABLE, s.StringType()), *fields]))
             case _:
                 return spark_type(column.type)
@@ -185,37 +147,20 @@ class Shuffle:
     # --- before ---
 
     @functools.cached_property
-    def shipped(self) -> dict[str, str]:
-        """Keys, inputs, columns that decide ties where events are counted, and packed conditions, each with its SQL."""
+    def shipped(self) -> ShippedRows:
+        """Keys, inputs, columns that decide ties where events are counted, and packed conditions."""
         plan = self.typed.plan
         columns = {name: quote(name) for name in plan.keys}
         columns |= {item.name: render_expression(item.expr) for item in plan.inputs}
         if any(program.extent.by_place for query in plan.queries for program in query.programs):
             columns |= {name: quote(name) for name in plan.queries[0].bound.columns if self._is_orderable(name)}
-        conditions = [
-            Cast(condition, "BOOLEAN") if isinstance(self.types.get(condition), s.NullType) else condition
-            for condition in plan.conditions
-        ]
-        for start in range(0, len(conditions), BITS_PER_COLUMN):
-            columns[bits_name(start // BITS_PER_COLUMN)] = packed_conditions(
-                conditions[start : start + BITS_PER_COLUMN]
-            )
-        return columns
+        return ShippedRows.of(self.source, columns | packed_columns(plan.conditions, self.types))
 
     def _is_orderable(self, name: str) -> bool:
         try:
-            return not pa.types.is_map(self._column_type(name))
+            return not pa.types.is_map(self.source.arrow_column(name))
         except QueryError:
             return False
-
-    @functools.cached_property
-    def travels(self) -> dict[str, str]:
-        """Columns travel under names of our own: mapInArrow can't take names with dots."""
-        return {name: f"{PREFIX}c{i}" for i, name in enumerate(self.shipped)}
-
-    def selected(self) -> DataFrame:
-        """What travels, and nothing else."""
-        return self.source.df.selectExpr(*(f"{text} AS {self.travels[name]}" for name, text in self.shipped.items()))
 
     @property
     def bits(self) -> tuple[str, ...]:
@@ -227,26 +172,21 @@ class Shuffle:
 
     @property
     def _all_bits(self) -> tuple[str, ...]:
-        return tuple(bits_name(i) for i in range(-(-len(self.typed.plan.conditions) // BITS_PER_COLUMN)))
+        return bits_columns(len(self.typed.plan.conditions))
 
     def group_hashes(self) -> list[SparkColumn]:
         """What to hash of the groups' keys."""
-        return [self._hashed(name) for name in self.typed.plan.streams[0].group_by]
+        return [self.shipped.column(name) for name in self.typed.plan.streams[0].group_by]
 
     def together(self) -> DataFrame:
         """What travels, with the rows of a group in one task; of the one group, those with equal values of SAME."""
-        stream, df = self.typed.plan.streams[0], self.selected()
+        stream, df = self.typed.plan.streams[0], self.shipped.selected()
         if self.bits:
-            df = df.where(" OR ".join(f"{self.travels[name]} <> 0" for name in self.bits))
+            df = df.where(" OR ".join(f"{self.shipped.travelling(name)} <> 0" for name in self.bits))
         if stream.group_by:
             return df.repartition(*self.group_hashes())
-        df = df.unionAll(_nothing(df, [self.travels[name] for name in self._all_bits]))
-        return df.repartition(*map(self._hashed, stream.same)) if self.by_same else df.repartition(1)
-
-    def _hashed(self, name: str) -> SparkColumn:
-        if isinstance(self.column_types[name], s.FloatType | s.DoubleType):
-            return F.expr(f"{self.travels[name]} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
-        return F.col(self.travels[name])
+        df = df.unionAll(_nothing(df, [self.shipped.travelling(name) for name in self._all_bits]))
+        return df.repartition(*map(self.shipped.column, stream.same)) if self.by_same else df.repartition(1)
 
     # --- tasks ---
 
@@ -260,7 +200,7 @@ class Shuffle:
             options=self.options,
             request=self.request,
             shared=self.shared,
-            shipped=tuple(self.shipped),
+            shipped=self.shipped.names,
             numbers=self.numbers,
             places=tuple(layout.places[number] for number in self.numbers),
             output=pa.schema([*arrow, *report, pa.field(QUERY, pa.int32()), pa.field(ERROR, pa.string())]),
@@ -284,7 +224,7 @@ class _ArrowTypes(dict[str, pa.DataType]):
         self.shuffle = shuffle
 
     def __missing__(self, name: str) -> pa.DataType:
-        return self.shuffle.source.arrow(self.shuffle.column_types[name], name)
+        return self.shuffle.source.arrow_column(name)
 
 
 def _nothing(df: DataFrame, bits: Sequence[str]) -> DataFrame:

@@ -14,7 +14,7 @@ from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import EventQuery
 from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.expressions.types import Settings
-from ostinato.spark.clause.clause_task import condition_places
+from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.event_queries.event_tasks import EventsTask
 from ostinato.spark.streams.stream_workers import ByDefinition, definition_json, digest, with_decided
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest

@@ -17,6 +17,7 @@ from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_program import BoundKind
 from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition, EventStreamTask, rendered
+from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.spark.streams.stream_output import WATERMARK
 from ostinato.spark.streams.streaming import through_buckets
@@ -34,7 +35,7 @@ def stream_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> Dat
     columns = [field for field in schema.fields if field.name != ERROR]
     decided = s.StructField(DECIDED, s.TimestampType(), metadata={WATERMARK: delay})
     return through_buckets(
-        shuffle.selected(),
+        shuffle.shipped.selected(),
         shuffle.group_hashes(),
         shuffle.options.buckets,
         stream_task,
@@ -46,13 +47,13 @@ def stream_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> Dat
 
 def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventStreamTask:
     """What is sent to the executors."""
-    shipped = shipped_schema(shuffle)
+    shipped = shuffle.shipped.schema
     plan = shuffle.typed.plan
     definition = EventStreamDefinition(
         queries=rendered(tuple(query.bound.query for query in plan.queries)),
         names=task.names,
-        columns=s.StructType([s.StructField(name, kind) for name, kind in shuffle.column_types.items()]).json(),
-        shipped=", ".join(f"{field.name} {field.type}" for field in shipped),
+        columns=s.StructType([s.StructField(name, kind) for name, kind in shuffle.source.column_types.items()]).json(),
+        shipped=described(shipped),
         settings=shuffle.source.settings,
         options=shuffle.options,
         request=shuffle.request,
@@ -67,12 +68,6 @@ def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventStreamTask:
         definition=definition.to_json(),
         carried=shuffle.carried,
     )
-
-
-def shipped_schema(shuffle: Shuffle) -> pa.Schema:
-    """The columns that travel, under their own names."""
-    named = zip(shuffle.shipped, shuffle.selected().schema.fields, strict=True)
-    return pa.schema([pa.field(name, shuffle.source.arrow(field.dataType, name)) for name, field in named])
 
 
 def _check(shuffle: Shuffle) -> int:

@@ -13,7 +13,7 @@ from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.spark.clause.clause_task import condition_places
+from ostinato.rows.packed_conditions import condition_places
 from ostinato.workloads.bound_request import BoundRequest
 
 if TYPE_CHECKING:

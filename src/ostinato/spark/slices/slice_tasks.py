@@ -19,7 +19,7 @@ from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.expressions.syntax import MatchNumber
 from ostinato.rows.column_names import PREFIX
-from ostinato.spark.clause.clause_task import condition_bits
+from ostinato.rows.packed_conditions import condition_places
 
 if TYPE_CHECKING:
     from ostinato.rows.batches import OutputRows
@@ -53,7 +53,7 @@ class SliceTask:
         if not sum(batch.num_rows for batch in waiting):
             return
         try:
-            worker = SliceWorker(self.typed, condition_bits(self.typed.plan))
+            worker = SliceWorker(self.typed, condition_places(len(self.typed.plan.row_conditions)))
             outcome = worker.run(pa.Table.from_batches(waiting), number)
             yield from _results(outcome.front, self.output, number + 1, number)
             yield from _results(outcome.rest, self.output, number + 1, None)
@@ -83,7 +83,7 @@ class StitchTask:
         if not records:
             return
         try:
-            stitcher = Stitcher(self.typed, condition_bits(self.typed.plan))
+            stitcher = Stitcher(self.typed, condition_places(len(self.typed.plan.row_conditions)))
             for stitched in stitcher.run(edges_of(records)):
                 yield from _results(stitched.found, self.output, _STITCHING, None)
                 if not NumberTask.is_needed(self.typed.plan):

@@ -29,13 +29,13 @@ _DIRECTIONS = (
 
 def matched_in_slices(query: SparkQuery) -> DataFrame:
     """The rows that matching gives, with the errors that it met. Tasks hold their slice and order it themselves."""
-    df = query.projected().repartitionByRange(*query.sort_order())
+    df = query.shipped.selected().repartitionByRange(*query.sort_order())
     found = query.worker_schema()
-    arrow = query.arrow_schema(s.StructType([*found.fields, *_DIRECTIONS]))
+    arrow = query.source.arrow_schema(s.StructType([*found.fields, *_DIRECTIONS]))
     # Between tasks under names of our own: mapInArrow can't take names with dots.
     renamed = [s.StructField(f"{PREFIX}o{i}", field.dataType) for i, field in enumerate(found.fields)]
     travelling = s.StructType([*renamed, *_DIRECTIONS])
-    df = df.mapInArrow(Checked(SliceTask(query.typed, query.shipped_names, arrow)), travelling)
+    df = df.mapInArrow(Checked(SliceTask(query.typed, query.shipped.names, arrow)), travelling)
     df = df.repartition(F.col(TARGET)).mapInArrow(StitchTask(query.typed, arrow), travelling)
     if NumberTask.is_needed(query.plan):
         df = df.repartition(F.col(TARGET)).mapInArrow(NumberTask(query.plan, arrow), travelling)

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from ostinato.calls.options import a_path
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
-from ostinato.spark.clause.spark_plan import check_spark, session_settings
 from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.session.session_settings import check_spark, session_settings
 from ostinato.spark.streams.stream_buckets import HEADER
 from ostinato.spark.streams.stream_definition import Definition, read_definition
 from ostinato.spark.streams.stream_packing import BUCKET

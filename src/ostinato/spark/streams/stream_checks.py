@@ -36,7 +36,9 @@ def check_machine(spark: SparkSession) -> None:
 def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = False) -> int | None:
     """The watermark's delay in milliseconds, or None where there is none and none is needed (`eager`)."""
     order = query.bound.order_by
-    check_streamable(query.plan, query.arrow(query.column_types[order[0].column], order[0].column) if order else None)
+    check_streamable(
+        query.plan, query.source.arrow(query.source.column_types[order[0].column], order[0].column) if order else None
+    )
     first = order[0]
     delay = watermark_delay_ms(query.df, first.column)
     if delay is None and not eager:

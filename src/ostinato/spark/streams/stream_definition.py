@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as s
 
@@ -17,6 +16,7 @@ from ostinato.errors import MatchError
 from ostinato.expressions.types import Settings
 from ostinato.spark.clause.spark_plan import SparkQuery, plan_query
 from ostinato.spark.event_queries.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
+from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_workers import FORMAT, check_format, digest
 from ostinato.spark.workloads.clauses_stream_task import CLAUSES, ClauseStreamDefinition, read_clause_definition
 from ostinato.streams.stored_state import reading
@@ -62,10 +62,11 @@ class StreamDefinition:
         empty = spark.createDataFrame([], s.StructType.fromJson(json.loads(self.columns)))
         clause = parse_clause(self.clause, input_name=self.input_name)
         query = plan_query(clause, empty, self.limits, self.settings)
-        if describe_shipped(query) != self.shipped:
+        shipped = described(query.shipped.schema)
+        if shipped != self.shipped:
             raise MatchError(
                 "STATE_OF_OTHER_QUERY",
-                f"the kept rows have the columns {self.shipped}, but this version would keep {describe_shipped(query)}",
+                f"the kept rows have the columns {self.shipped}, but this version would keep {shipped}",
                 hint="use the versions of Spark and Ostinato that the stream ran with",
             )
         return query
@@ -83,7 +84,7 @@ def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
         clause=render_clause(clause),
         input_name=clause.input_name,
         columns=columns.json(),
-        shipped=describe_shipped(query),
+        shipped=described(query.shipped.schema),
         settings=query.settings,
         limits=query.limits,
         stream=stream,
@@ -116,14 +117,3 @@ def _read_definition(values: dict[str, Any]) -> Definition:
             "stream": StreamSettings(**values["stream"]),
         }
     )
-
-
-def shipped_schema(query: SparkQuery) -> pa.Schema:
-    """The columns that travel, under their own names."""
-    fields = query.projected().schema.fields
-    named = zip(query.shipped_names, fields, strict=True)
-    return pa.schema([pa.field(name, query.arrow(field.dataType, name)) for name, field in named])
-
-
-def describe_shipped(query: SparkQuery) -> str:
-    return ", ".join(f"{field.name} {field.type}" for field in shipped_schema(query))

@@ -11,11 +11,11 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.clause.clause_stream_task import stream_task
-from ostinato.spark.clause.spark_plan import RAISES
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.spark.correlations.correlation_finish import finish_correlation
 from ostinato.spark.event_queries.event_finish import finished_events
 from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_buckets import FinishBuckets
 from ostinato.spark.streams.stream_checkpoint import check_folder, check_session, open_checkpoint

@@ -23,7 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_path
-from ostinato.spark.clause.spark_plan import check_spark
+from ostinato.spark.session.session_settings import check_spark
 from ostinato.spark.streams.stream_processor import COUNTS
 
 OBSERVED = "ostinato"

@@ -15,8 +15,8 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.clause.clause_stream_task import StreamTask, stream_task
-from ostinato.spark.clause.spark_plan import RAISES
 from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_buckets import rows_or_error, states_of
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
@@ -43,13 +43,13 @@ def state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: 
     query = definition.query(spark)
     schema = s.StructType(
         [
-            *(s.StructField(name, query.column_types[name]) for name in query.bound.partition_by),
-            s.StructField("waiting_since", query.column_types[query.bound.order_by[0].column]),
+            *(s.StructField(name, query.source.column_types[name]) for name in query.bound.partition_by),
+            s.StructField("waiting_since", query.source.column_types[query.bound.order_by[0].column]),
             s.StructField("rows", s.LongType()),
             s.StructField("next", s.ArrayType(s.StringType())),
         ]
     )
-    task = Checked(OpenRuns(stream_task(query, definition), query.arrow_schema(schema)))
+    task = Checked(OpenRuns(stream_task(query, definition), query.source.arrow_schema(schema)))
     found = opened.buckets().mapInArrow(task, s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())]))
     return found.where(RAISES).drop(ERROR)
 

@@ -18,7 +18,8 @@ from pyspark.sql import types as s
 
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.clause.clause_stream_task import stream_task
-from ostinato.spark.clause.spark_plan import RAISES, SparkQuery
+from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_checks import check_machine, check_query, warn_of_unbounded_state
 from ostinato.spark.streams.stream_definition import define
@@ -43,9 +44,11 @@ def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
 
 def _found(query: SparkQuery, stream: StreamSettings, delay: int | None) -> DataFrame:
     task = stream_task(query, define(query, stream))
-    keys = [query.key_expression(name) for name in query.bound.partition_by]
+    keys = [query.shipped.column(name) for name in query.bound.partition_by]
     schema = stream_schema(query, stream, delay)
-    return through_buckets(query.projected(), keys, stream.buckets, task, schema, has_watermark=delay is not None)
+    return through_buckets(
+        query.shipped.selected(), keys, stream.buckets, task, schema, has_watermark=delay is not None
+    )
 
 
 def through_buckets(

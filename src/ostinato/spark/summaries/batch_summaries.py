@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
@@ -26,9 +25,11 @@ from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
-from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.spark.clause.spark_plan import RAISES, session_settings
-from ostinato.spark.shipping.spark_types import arrow_type, spark_type
+from ostinato.rows.column_names import ERROR
+from ostinato.spark.shipping.row_errors import RAISES
+from ostinato.spark.shipping.shipped_rows import ShippedRows, stored_name
+from ostinato.spark.shipping.spark_input import SparkInput
+from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
 from ostinato.summaries.task.summary_batches import Moments
@@ -43,25 +44,22 @@ _MICROSECOND = timedelta(microseconds=1)
 
 def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFrame:
     """The answers of a batch at its end, at times, or at rows where a boolean column is true; nothing runs yet."""
-    settings = session_settings(df)
-    source = spark_input(summary, df, settings)
+    given = SparkInput.of(df)
+    source = columns_read(summary, given)
     layout = AnswerLayout(source, summary.query, summary.form)
-    moments = _moments(at, df, source, settings)
-    shipped = (*source.needed, *(() if moments.column is None else (moments.column,)))
-    names = tuple(dict.fromkeys(shipped))
+    moments = _moments(at, df, source, given.settings)
+    needed = (*source.needed, *(() if moments.column is None else (moments.column,)))
+    shipped = ShippedRows.of(given, {name: quote(name) for name in needed})
     fields = answer_fields(layout, df)
-    task = SummaryTask(layout, moments, names, stored_columns(layout).append(pa.field(ERROR, pa.string())))
+    task = SummaryTask(layout, moments, shipped.names, stored_columns(layout).append(pa.field(ERROR, pa.string())))
     schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
-    answers = _together(df, summary, source, names).mapInArrow(Checked(task), schema)
+    answers = _together(shipped, summary, source).mapInArrow(Checked(task), schema)
     return named_answers(answers.where(RAISES), fields)
 
 
-def spark_input(summary: StreamSummary, df: DataFrame, settings: t.Settings) -> SummaryInput:
+def columns_read(summary: StreamSummary, source: SparkInput) -> SummaryInput:
     """The columns of a DataFrame that the summary reads, with the types in which they reach Python."""
-    kinds = {field.name: field.dataType for field in df.schema.fields}
-    return summary_input(
-        summary.columns, df.columns, lambda name: arrow_type(kinds[name], settings.timezone, name), settings
-    )
+    return summary_input(summary.columns, source.df.columns, source.arrow_column, source.settings)
 
 
 def answer_fields(layout: AnswerLayout, df: DataFrame) -> list[s.StructField]:
@@ -81,50 +79,32 @@ def answer_fields(layout: AnswerLayout, df: DataFrame) -> list[s.StructField]:
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
-def travels(place: int) -> str:
-    """Columns travel under names of our own: mapInArrow can't take names with dots."""
-    return f"{PREFIX}c{place}"
-
-
-def _stored(place: int) -> str:
-    return f"{PREFIX}o{place}"
-
-
 def stored_columns(layout: AnswerLayout) -> pa.Schema:
     """Answers as they leave a task: under names of our own, too."""
-    return pa.schema([part.with_name(_stored(place)) for place, part in enumerate(layout.schema)])
+    return pa.schema([field.with_name(stored_name(i)) for i, field in enumerate(layout.schema)])
 
 
 def stored_schema(fields: Sequence[s.StructField], *more: s.StructField) -> s.StructType:
     """The same as Spark has it."""
-    return s.StructType([*(s.StructField(_stored(at), part.dataType) for at, part in enumerate(fields)), *more])
+    return s.StructType([*(s.StructField(stored_name(i), field.dataType) for i, field in enumerate(fields)), *more])
 
 
 def named_answers(answers: DataFrame, fields: Sequence[s.StructField]) -> DataFrame:
     """Answers under the names that users know."""
-    return answers.select(*(F.col(_stored(at)).alias(part.name) for at, part in enumerate(fields)))
+    return answers.select(*(F.col(stored_name(i)).alias(field.name) for i, field in enumerate(fields)))
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _together(df: DataFrame, summary: StreamSummary, source: SummaryInput, names: Sequence[str]) -> DataFrame:
+def _together(shipped: ShippedRows, summary: StreamSummary, source: SummaryInput) -> DataFrame:
     """What travels, with the rows of a key in one task."""
-    rows = df.selectExpr(*(f"{quote(name)} AS {travels(i)}" for i, name in enumerate(names)))
-    keys = source.columns.keys
-    if keys and summary.query.keyed_types is None:
-        kinds = {field.name: field.dataType for field in df.schema.fields}
-        return rows.repartition(*(hashed_key(travels(names.index(name)), kinds[name]) for name in keys))
+    if source.columns.keys and summary.query.keyed_types is None:
+        return shipped.by_key(source.columns.keys)
     # A row without a time takes part in nothing, but lets a task run: no rows at all have an answer, too.
+    rows = shipped.selected()
     nothing = (F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
-    return rows.unionAll(df.sparkSession.range(1).select(*nothing)).repartition(1)
-
-
-def hashed_key(column: str, kind: s.DataType) -> SparkColumn:
-    """What to hash of a key."""
-    if isinstance(kind, s.FloatType | s.DoubleType):
-        return F.expr(f"{column} + 0.0D")  # -0.0 and 0.0 are one key, but Spark's hash tells them apart
-    return F.col(column)
+    return rows.unionAll(rows.sparkSession.range(1).select(*nothing)).repartition(1)
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------
@@ -192,6 +172,3 @@ class SummaryTask:
                 yield from batches_of(OutputRows(len(found[ASKED_AT]), columns), self.output)
         except Exception as error:
             yield failure(ours_or_raise(error), self.output)
-
-
-__all__ = ["SummaryTask", "answer_fields", "hashed_key", "named_answers", "run_batch", "spark_input", "stored_schema"]

@@ -18,14 +18,14 @@ from pyspark.sql import types as s
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.clause.spark_plan import RAISES
 from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_buckets import rows_or_error
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, check_folder, check_session, open_checkpoint
 from ostinato.spark.streams.stream_packing import BUCKET
 from ostinato.spark.streams.streaming import bucket_of
-from ostinato.spark.summaries.batch_summaries import answer_fields, hashed_key, named_answers, stored_schema
+from ostinato.spark.summaries.batch_summaries import answer_fields, named_answers, stored_schema
 from ostinato.spark.summaries.summary_processor import NUMBER, PAGE
 from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
 from ostinato.spark.summaries.summary_streaming import summary_task
@@ -116,12 +116,8 @@ def _place_of(spark: SparkSession, definition: SummaryStreamDefinition, key: lis
     types, names = definition.spark_types, definition.columns.keys
     table = pa.Table.from_arrays(key, names=[f"k{at}" for at in range(len(key))])
     schema = s.StructType([s.StructField(f"k{at}", types[name]) for at, name in enumerate(names)])
-    hashable = [hashed_key(field.name, field.dataType) for field in schema]
-    row = (
-        spark.createDataFrame(table, schema)
-        .select(bucket_of(hashable, definition.buckets), F.xxhash64(*hashable))
-        .first()
-    )
+    keys = [F.col(name) for name in schema.names]
+    row = spark.createDataFrame(table, schema).select(bucket_of(keys, definition.buckets), F.xxhash64(*keys)).first()
     assert row is not None  # one row in, one out
     return int(row[0]), int(row[1])
 

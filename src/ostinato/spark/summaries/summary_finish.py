@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.clause.spark_plan import RAISES
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_buckets import HEADER, rows_or_error
 from ostinato.spark.streams.stream_checkpoint import Checkpoint

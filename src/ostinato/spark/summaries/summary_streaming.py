@@ -10,26 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.expressions.render import quote
-from ostinato.spark.clause.spark_plan import refusal, session_settings
 from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.shipping.row_errors import refusal
+from ostinato.spark.shipping.shipped_rows import ShippedRows
+from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.spark.streams.streaming import through_buckets
 from ostinato.spark.summaries.batch_summaries import (
     answer_fields,
-    hashed_key,
+    columns_read,
     named_answers,
-    spark_input,
     stored_columns,
     stored_schema,
-    travels,
 )
 from ostinato.spark.summaries.summary_processor import SummaryProcessor
 from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryStreamDefinition, SummaryStreamTask
@@ -46,9 +43,10 @@ def run_stream(summary: StreamSummary, df: DataFrame, trigger_events: str | None
     if watermark_delay_ms(df, time) is None:
         raise without_watermark(df, time, None)
     fields = answer_fields(definition.layout(), df)
+    shipped = _shipped(definition, df)
     answers = through_buckets(
-        _shipped(definition, df),
-        _hashed_keys(definition),
+        shipped.selected(),
+        [shipped.column(name) for name in definition.columns.keys],
         definition.buckets,
         summary_task(definition),
         stored_schema(fields),
@@ -67,8 +65,8 @@ def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | 
             "events that belong to every key would have to reach every task of a stream: keyed_types are for batches",
             hint="leave keyed_types out where all events carry the key, or summarise a batch",
         )
-    settings = session_settings(df)
-    source = spark_input(summary, df, settings)
+    given = SparkInput.of(df)
+    source = columns_read(summary, given)
     if trigger_events is not None:
         _check_condition(df, trigger_events)
     return SummaryStreamDefinition(
@@ -78,7 +76,7 @@ def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | 
         buckets=summary.buckets,
         schema=s.StructType([s.StructField(name, df.schema[name].dataType) for name in source.needed]).json(),
         trigger=trigger_events,
-        settings=settings,
+        settings=given.settings,
     )
 
 
@@ -86,7 +84,7 @@ def _check_condition(df: DataFrame, condition: str) -> None:
     with without_error_log():
         try:
             (field,) = df.selectExpr(f"({condition}) AS asks").schema.fields
-        except (AnalysisException, ParseException) as error:
+        except SparkRefused as error:
             raise refusal(error, None, condition) from None
     if not isinstance(field.dataType, s.BooleanType):
         message = f"trigger_events is a condition, but '{condition}' is {field.dataType.simpleString()}"
@@ -114,21 +112,11 @@ def summary_task(definition: SummaryStreamDefinition) -> SummaryStreamTask:
     )
 
 
-# --- columns that travel ----------------------------------------------------------------------------------------------
-
-
-def _shipped(definition: SummaryStreamDefinition, df: DataFrame) -> DataFrame:
-    """What travels, and nothing else."""
-    columns = [F.col(quote(name)).alias(travels(at)) for at, name in enumerate(definition.spark_types)]
+def _shipped(definition: SummaryStreamDefinition, df: DataFrame) -> ShippedRows:
+    """The columns that the summary reads, a hash of the keys, and whether a row asks."""
+    columns = {name: quote(name) for name in definition.spark_types}
     if definition.columns.keys:
-        keys = (hashed_key(quote(name), definition.spark_types[name]) for name in definition.columns.keys)
-        columns.append(F.xxhash64(*keys).alias(KEY_HASH))
+        columns[KEY_HASH] = f"xxhash64({', '.join(map(quote, definition.columns.keys))})"
     if definition.trigger is not None:
-        columns.append(F.expr(f"coalesce(({definition.trigger}), false)").alias(TRIGGER))
-    return df.select(*columns)
-
-
-def _hashed_keys(definition: SummaryStreamDefinition) -> list[SparkColumn]:
-    """What to hash of the keys that travel."""
-    places = {name: travels(at) for at, name in enumerate(definition.spark_types)}
-    return [hashed_key(places[name], definition.spark_types[name]) for name in definition.columns.keys]
+        columns[TRIGGER] = f"coalesce(({definition.trigger}), false)"
+    return ShippedRows.of(SparkInput.of(df, definition.settings), columns)

@@ -18,7 +18,8 @@ from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.query.clause_query import LocalQuery
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.clause.spark_plan import RAISES, session_settings
+from ostinato.spark.session.session_settings import session_settings
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, common_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput, WholeKeysTask
@@ -73,8 +74,8 @@ class _BatchPart(TogetherPart):
     def rows(self) -> DataFrame:
         """What the tasks give; the error of one is raised when Spark reads its row."""
         keys = self.travelling.bound.partition_by
-        df = self.travelling.projected()
-        df = df.repartition(*(self.travelling.key_expression(name) for name in keys)) if keys else df.repartition(1)
+        df = self.travelling.shipped.selected()
+        df = df.repartition(*(self.travelling.shipped.column(name) for name in keys)) if keys else df.repartition(1)
         return df.mapInArrow(Checked(self.task), self.schema).where(RAISES)
 
     @property
@@ -82,10 +83,10 @@ class _BatchPart(TogetherPart):
         return s.StructType([*self.fields, s.StructField(ERROR, s.StringType())])
 
     def _task(self) -> WholeKeysTask:
-        output = ClauseOutput(self.names, self.numbers, self.columns, self.travelling.arrow_schema(self.schema))
+        output = ClauseOutput(self.names, self.numbers, self.columns, self.travelling.source.arrow_schema(self.schema))
         return WholeKeysTask(
             self.clauses_task(),
             output,
-            self.travelling.shipped_names,
+            self.travelling.shipped.names,
             len(self.shared.row_conditions),
         )

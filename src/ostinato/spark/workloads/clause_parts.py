@@ -31,8 +31,8 @@ from ostinato.rows.column_names import ERROR, MATCHED
 from ostinato.rows.workload_layout import QUERY as QUERY_NAME
 from ostinato.rows.workload_layout import Role
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.event_queries.event_shuffle import stored_name
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
+from ostinato.spark.shipping.shipped_rows import stored_name
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.calls.foreign_errors import ours_or_raise
-from ostinato.spark.clause.clause_task import condition_places
+from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 
 if TYPE_CHECKING:

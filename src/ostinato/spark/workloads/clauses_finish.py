@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.clause.spark_plan import RAISES
+from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_buckets import FinishBuckets
 from ostinato.spark.streams.stream_workers import check_same

@@ -13,7 +13,7 @@ from ostinato.clause.query.clause_query import LocalQuery, as_local_query
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
-from ostinato.spark.clause.clause_task import condition_places
+from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.streams.stream_workers import ByDefinition, definition_json, digest, with_decided
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.workloads.bound_request import BoundRequest

@@ -18,11 +18,10 @@ from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.rows.column_names import DECIDED
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.event_queries.event_shuffle import stored_name
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
+from ostinato.spark.shipping.shipped_rows import described, stored_name
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.streams.stream_checks import check_machine, check_query, warn_of_unbounded_state
-from ostinato.spark.streams.stream_definition import describe_shipped, shipped_schema
 from ostinato.spark.streams.stream_output import WATERMARK
 from ostinato.spark.streams.streaming import match_stream, through_buckets
 from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows
@@ -61,9 +60,9 @@ class StreamPart(TogetherPart):
 
     @functools.cached_property
     def rows(self) -> DataFrame:
-        keys = [self.travelling.key_expression(name) for name in self.travelling.bound.partition_by]
+        keys = [self.travelling.shipped.column(name) for name in self.travelling.bound.partition_by]
         return through_buckets(
-            self.travelling.projected(),
+            self.travelling.shipped.selected(),
             keys,
             self.asked.options.buckets,
             self.task,
@@ -81,11 +80,11 @@ class StreamPart(TogetherPart):
     def task(self) -> ClauseStreamTask:
         """What is sent to the executors. Planned again, all queries of the operator are in one stream once more."""
         definition = self.definition
-        schema = self.travelling.arrow_schema(self.schema)
+        schema = self.travelling.source.arrow_schema(self.schema)
         return ClauseStreamTask(
             task=self.clauses_task(on_stream=True),
             given=ClauseOutput(self.names, self.numbers, self.columns, schema),
-            shipped=shipped_schema(self.travelling),
+            shipped=self.travelling.shipped.schema,
             conditions=len(self.shared.row_conditions),
             fingerprint=definition.fingerprint,
             definition=definition.to_json(),
@@ -101,7 +100,7 @@ class StreamPart(TogetherPart):
             input_names=tuple(query.clause.input_name for query in queries),
             names=self.names,
             columns=s.StructType(columns).json(),
-            shipped=describe_shipped(self.travelling),
+            shipped=described(self.travelling.shipped.schema),
             settings=self.asked.settings,
             options=self.asked.options,
             request=self.request,

@@ -1,0 +1,32 @@
+"""A Spark session -> the settings by which expressions are evaluated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from ostinato.calls.options import shown
+from ostinato.errors import QueryError
+from ostinato.expressions.types import Settings
+
+
+def check_spark(spark: Any) -> None:
+    """Raises INVALID_OPTION for anything but a session, classic or Connect."""
+    if not hasattr(spark, "readStream"):
+        raise QueryError("INVALID_OPTION", f"spark is a Spark session, not {shown(spark)}")
+
+
+def session_settings(df: DataFrame) -> Settings:
+    """The rules for expressions of the DataFrame's session."""
+    conf = df.sparkSession.conf
+
+    def is_on(name: str) -> bool:
+        return str(conf.get(name)).lower() == "true"  # asked with a default, Spark answers that, not its own
+
+    return Settings(
+        ansi=is_on("spark.sql.ansi.enabled"),
+        timezone=str(conf.get("spark.sql.session.timeZone")),
+        double_quoted_identifiers=is_on("spark.sql.ansi.doubleQuotedIdentifiers"),
+        case_sensitive=is_on("spark.sql.caseSensitive"),
+    )
