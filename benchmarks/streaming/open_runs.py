@@ -60,7 +60,7 @@ def _run(spark: SparkSession, folder: Path, open_runs: int, timed: int) -> Ran:
 
 
 def _check_state(spark: SparkSession, checkpoint: Path, open_runs: int) -> None:
-    from ostinato.spark.streams.stream_state import state
+    from ostinato.spark.checkpoints.open_partial_matches import state
 
     kept = state(spark, str(checkpoint)).groupBy("rows").count().collect()
     expect("open runs by rows", [tuple(row) for row in kept], [(ROWS_PER_RUN, open_runs)] if open_runs else [])

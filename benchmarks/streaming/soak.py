@@ -150,7 +150,7 @@ def _check(spark: SparkSession, follower: Follower, checkpoint: Path, rate: Rate
     """No row lost, none late, and as many matches as in a batch over all chunks."""
     from ostinato.clause.language.clause_parser import parse_clause
     from ostinato.local.local_clause import match_table
-    from ostinato.spark.streams.stream_finish import finish
+    from ostinato.spark.checkpoints.finish import finish
 
     counts = follower.counts
     expect("rows and late rows", (counts["rows"], counts["late_rows"]), (chunks * rate.rows_per_second, 0))

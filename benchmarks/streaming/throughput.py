@@ -77,7 +77,7 @@ def _right(clause: str, events: pa.Table) -> sparks.Totals:
 
 def _totals(ours: DataFrame, checkpoint: Path) -> sparks.Totals:
     """Of what the stream gives, and of what the end of its input adds."""
-    from ostinato.spark.streams.stream_finish import finish
+    from ostinato.spark.checkpoints.finish import finish
 
     of_batches: list[sparks.Totals] = []
     run_stream(ours, checkpoint, lambda frame, _: of_batches.append(sparks.totals(frame)))

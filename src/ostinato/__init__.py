@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
+    from ostinato.spark.checkpoints.finish import finish
+    from ostinato.spark.checkpoints.open_partial_matches import state
     from ostinato.spark.clause.clause_dataframe import match_recognize
-    from ostinato.spark.clause.statement import sql
-    from ostinato.spark.streams.stream_finish import finish
+    from ostinato.spark.statements.statement import sql
     from ostinato.spark.streams.stream_metrics import stream_metrics
-    from ostinato.spark.streams.stream_state import state
     from ostinato.spark.summaries.summary_ask import ask, ask_all
 
 __version__ = "0.1.0"
@@ -74,9 +74,9 @@ _HOMES = {
     "LearntProposer": "ostinato.api.graph_questions",
     "graph": "ostinato.api.paths",
     "paths": "ostinato.api.paths",
-    "sql": "ostinato.spark.clause.statement",
-    "finish": "ostinato.spark.streams.stream_finish",
-    "state": "ostinato.spark.streams.stream_state",
+    "sql": "ostinato.spark.statements.statement",
+    "finish": "ostinato.spark.checkpoints.finish",
+    "state": "ostinato.spark.checkpoints.open_partial_matches",
     "stream_metrics": "ostinato.spark.streams.stream_metrics",
     "StreamSummary": "ostinato.api.summaries",
     "SummaryAnswer": "ostinato.api.summaries",

@@ -55,6 +55,7 @@ import pyarrow.compute as pc
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause_query import as_local_query
@@ -68,6 +69,7 @@ from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX
 from ostinato.streams.bucket_state import EMPTY, BucketState
+from ostinato.streams.step import fingerprint_of
 from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
 
 Moment = datetime | date | str | int
@@ -108,7 +110,8 @@ class StreamTester:
         check_streamable(plan, self._time_type)
         self._local = LocalPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
-        self.worker = StreamWorker(self._local.typed, conditions, StreamOptions(late, eager))
+        fingerprint = fingerprint_of([render_clause(clause), str(self._schema), ansi, timezone, eager])
+        self.worker = StreamWorker(self._local.typed, conditions, StreamOptions(late, eager), fingerprint)
         self._decision_time = decision_time
         self._state = EMPTY
         self.watermark_us = NO_TIME

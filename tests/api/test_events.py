@@ -350,7 +350,7 @@ def test_explain_of_a_run_tells_what_was_shared() -> None:
 
 
 def test_finish_of_a_result_takes_the_session_of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ostinato.spark.streams import stream_finish
+    from ostinato.spark.checkpoints import finish as stream_finish
 
     rows = type("DataFrame", (), {"__module__": "pyspark.sql", "isStreaming": True, "sparkSession": "session"})()
     monkeypatch.setattr(stream_finish, "finish", lambda *given, **options: (given, options))

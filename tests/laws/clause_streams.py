@@ -15,10 +15,11 @@ from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_clauses import LocalClauses
 from ostinato.streams.bucket_state import EMPTY, BucketState
+from ostinato.streams.step import Step, fingerprint_of
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.typed_clauses import TypedClauses, type_clauses
 from ostinato.workloads.shedding.report import Report
-from ostinato.workloads.stream.clauses_stream import ClauseStep, ClauseStreamWorker
+from ostinato.workloads.stream.clauses_stream import ClauseRows, ClauseStreamWorker
 from ostinato.workloads.task.clauses_worker import ClausesTask
 
 
@@ -43,9 +44,11 @@ class ClauseStream:
         typed = typed_for_stream(self.local, names, not request.is_empty)
         task = ClausesTask(typed, tuple(names), request, MatchLimits())
         conditions = [(f"bit{number}", 0) for number in range(len(self.local.row_conditions))]
-        self.worker = ClauseStreamWorker(pickle.loads(pickle.dumps(task)), conditions)
+        self.worker = ClauseStreamWorker(
+            pickle.loads(pickle.dumps(task)), conditions, fingerprint=fingerprint_of(texts)
+        )
         self.state = EMPTY
-        self.steps: list[ClauseStep] = []
+        self.steps: list[Step[ClauseRows]] = []
         self.given: list[list[pa.Table]] = [[] for _ in texts]
 
     def step(self, table: pa.Table | None, watermark_us: int, *, finished: bool = False) -> None:

@@ -34,6 +34,7 @@ from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_events import LocalEvents
 from ostinato.streams.bucket_state import EMPTY, BucketState
+from ostinato.streams.step import fingerprint_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIMED = ("WITHIN 3 SECONDS TUMBLE", "WITHIN 2 SECONDS SLIDE 1 SECOND", "WITHIN 1 SECOND SLIDE 3 SECONDS")
@@ -49,7 +50,12 @@ class Stream:
         conditions = [(f"bit{i}", 0) for i in range(len(self.local.typed.plan.conditions))]
         self.shipped = self.ship(schema.empty_table())
         self.worker = TrendStreamWorker(
-            self.local.typed, self.local.names, self.shipped.schema, conditions, self.local.options
+            self.local.typed,
+            self.local.names,
+            self.shipped.schema,
+            conditions,
+            self.local.options,
+            fingerprint=fingerprint_of([query.options.sharing for query in queries]),
         )
         self.state = EMPTY
         self.given: list[list[pa.Table]] = [[] for _ in queries]

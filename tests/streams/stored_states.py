@@ -232,7 +232,7 @@ def _summary_rows() -> list[Row]:
 
 def summary_stream() -> Stored:
     rows = _summary_rows()
-    bucket = Bucket(SummaryStreamWorker(SUMMED, INPUT, "hash"))
+    bucket = Bucket(SummaryStreamWorker(SUMMED, INPUT, "hash", fingerprint="summed"))
     bucket.step(rows[:40], 35)
     numbers = sorted(bucket.pages)
 

@@ -139,7 +139,7 @@ def _compile_matcher(stories: tuple[Story, ...], tables: dict[str, pa.Table]) ->
 def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> Answer:
     """Ask one question through Spark and print it with the first rows of its answer."""
     from ostinato.report.page import Answer
-    from ostinato.spark.clause.statement import sql
+    from ostinato.spark.statements.statement import sql
 
     print(bold(story.title))
     print("\n".join(textwrap.wrap(story.lead, min(_terminal_width(), 100))) + "\n")

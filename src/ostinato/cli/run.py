@@ -47,7 +47,7 @@ def run_query(options: argparse.Namespace) -> int:
 def _run(
     spark: SparkSession, query: str, inputs: Sequence[Input], output: Format | None, options: argparse.Namespace
 ) -> int:
-    from ostinato.spark.clause.statement import sql
+    from ostinato.spark.statements.statement import sql
 
     progress = progress_on_stderr()
     with progress("reading"):

@@ -102,7 +102,7 @@ def stream_input(word: str) -> Input:
 
 
 def _answer(spark: SparkSession, text: str, inputs: list[Input], delay: str) -> DataFrame:
-    from ostinato.spark.clause.statement import sql
+    from ostinato.spark.statements.statement import sql
 
     columns = event_time_columns(text)
     for given in inputs:

@@ -33,6 +33,7 @@ from ostinato.streams.stored_state import (
 
 QUERY, _KNOWN_UNTIL = b"ostinato.query", b"ostinato.known_until"
 _HEADER = "the header in the state of this stream"
+_STATE_DEPENDS_ON = "its text, types, settings or buckets, or a workload's names, sharing or ratios,"
 _ROWS: Final = {
     Section.OPEN_ROWS: "a segment of open rows in the state of this stream",
     Section.WAITING_ROWS: "a segment of waiting rows in the state of this stream",
@@ -140,7 +141,7 @@ def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, 
         return None, NO_TIME
     header = read_batch(unseal(state.header, Section.BUCKET, _HEADER), _HEADER)
     metadata = header.schema.metadata or {}
-    check_query(metadata, query, changed="its clause or settings")
+    check_query(metadata, query, changed=_STATE_DEPENDS_ON)
     with reading(_HEADER):
         known_until = int(metadata[_KNOWN_UNTIL])
     check(NO_TIME <= known_until <= LARGEST, _HEADER, "the time up to which rows are known is out of range")

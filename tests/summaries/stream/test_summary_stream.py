@@ -225,7 +225,7 @@ def streamed(bucket: Bucket, rows: Sequence[Row], steps: Sequence[tuple[int, int
 @settings(max_examples=150, deadline=None)
 @given(queries, rows_of_streams, cuts)
 def test_any_cut_tells_triggers_the_same(query: SummaryQuery, rows: list[Row], steps: list[tuple[int, int]]) -> None:
-    bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash", "asks"))
+    bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash", "asks", fingerprint="query"))
     on_time = streamed(bucket, rows, steps)
     assert bucket.late == len(rows) - len(on_time)
     assert ordered(bucket.told) == ordered(directly(query, on_time, at_triggers=True))
@@ -237,7 +237,7 @@ def test_any_cut_tells_triggers_the_same(query: SummaryQuery, rows: list[Row], s
 def test_every_step_tells_the_keys_that_had_events(
     query: SummaryQuery, rows: list[Row], steps: list[tuple[int, int]]
 ) -> None:
-    bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash"))
+    bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash", fingerprint="query"))
     known, before = NO_TIME, 0
     on_time: list[Row] = []
     for end, watermark in [*sorted(steps), (len(rows), 100)]:
@@ -264,7 +264,7 @@ def test_pages_grow_by_their_parents_alone(hashes: list[int], before: int, more:
 
 
 def test_a_step_reads_only_the_pages_of_its_keys() -> None:
-    bucket = Bucket(SummaryStreamWorker(QUERY, INPUT, "hash", "asks"))
+    bucket = Bucket(SummaryStreamWorker(QUERY, INPUT, "hash", "asks", fingerprint="query"))
     bucket.step([Row(account, "eu", 1, "A") for account in range(16)], 1)
     pages = pages_for(16, bucket.worker.width)
     assert len(bucket.pages) > 4
@@ -276,7 +276,7 @@ def test_a_step_reads_only_the_pages_of_its_keys() -> None:
 
 
 def test_waiting_rows_wake_the_bucket() -> None:
-    bucket = Bucket(SummaryStreamWorker(QUERY, INPUT, "hash", "asks"))
+    bucket = Bucket(SummaryStreamWorker(QUERY, INPUT, "hash", "asks", fingerprint="query"))
     step = bucket.step([Row(1, "eu", 5, "A", asks=True), Row(1, "eu", 9, "A")], NO_TIME)
     assert (step.wake_at_us, step.counts.buffered_rows, bucket.told) == (5, 2, [])
     step = bucket.step(None, 7)
@@ -286,7 +286,7 @@ def test_waiting_rows_wake_the_bucket() -> None:
 
 def test_without_keys_there_is_one_summary() -> None:
     source = SummaryInput(SummaryColumns(type="kind", time="ts", counts_units=True), (pa.int64(), pa.string()))
-    worker = SummaryStreamWorker(QUERY, source)
+    worker = SummaryStreamWorker(QUERY, source, fingerprint="query")
     shipped = pa.table({"ts": [1, 2, 3], "kind": ["A", "B", "A"]})
     pages: dict[int, bytes | None] = {}
     first = worker.advance(EMPTY, shipped.slice(0, 2), 2)
@@ -299,7 +299,7 @@ def test_without_keys_there_is_one_summary() -> None:
 
 def test_counts_beyond_doubles_survive() -> None:
     query = SummaryQuery("A+", 10**6, 1100)
-    worker = SummaryStreamWorker(query, INPUT, "hash")
+    worker = SummaryStreamWorker(query, INPUT, "hash", fingerprint="query")
     bucket = Bucket(worker)
     rows = [Row(1, "eu", at, "A") for at in range(1060)]
     bucket.step(rows[:1050], 1049)
@@ -309,15 +309,19 @@ def test_counts_beyond_doubles_survive() -> None:
 
 def test_unknown_types_are_refused_if_so_asked() -> None:
     query = SummaryQuery("A B", 6, 4, unknown_types=UnknownTypes.REFUSE)
-    bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash"))
+    bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash", fingerprint="query"))
     with pytest.raises(MatchError, match="SUMMARY_UNKNOWN_TYPE"):
         bucket.step([Row(1, "eu", 1, "D")], 1)
 
 
 def test_damaged_or_foreign_state_is_refused() -> None:
-    bucket = Bucket(SummaryStreamWorker(QUERY, INPUT, "hash"))
+    bucket = Bucket(SummaryStreamWorker(QUERY, INPUT, "hash", fingerprint="query"))
     bucket.step([Row(1, "eu", 1, "A")], 1)
-    other = Bucket(SummaryStreamWorker(SummaryQuery("A B", 6, 4), INPUT, "hash"), bucket.state, bucket.pages)
+    other = Bucket(
+        SummaryStreamWorker(SummaryQuery("A B", 6, 4), INPUT, "hash", fingerprint="another query"),
+        bucket.state,
+        bucket.pages,
+    )
     with pytest.raises(MatchError, match="STATE_OF_OTHER_QUERY"):
         other.step([Row(1, "eu", 2, "A")], 2)
     bucket.pages = {number: page[: len(page) // 2] for number, page in bucket.pages.items()}

@@ -15,6 +15,7 @@ from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_events import LocalEvents
 from ostinato.streams.bucket_state import EMPTY, BucketState
+from ostinato.streams.step import fingerprint_of
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
 from ostinato.workloads.task.shared_event_matches import shared_plans
@@ -59,7 +60,7 @@ class Stream:
         )
         places = [(f"bit{i}", 0) for i in range(len(typed.plan.conditions))]
         shipped = self._shipped(schema.empty_table()).schema
-        self.worker = SharedStreamWorker(typed, names, shipped, places, shared)
+        self.worker = SharedStreamWorker(typed, names, shipped, places, shared, fingerprint=fingerprint_of(texts))
         self.state, self.given, self.reports = EMPTY, [[] for _ in texts], []  # type: ignore[var-annotated]
 
     def _shipped(self, table: pa.Table) -> pa.Table:

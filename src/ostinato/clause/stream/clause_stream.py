@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
@@ -19,13 +17,14 @@ from ostinato.clause.stream.key_layout import Layout, key_numbers, lay_out
 from ostinato.clause.stream.stream_search import NO_RESULTS, Found, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.kernels.constants import NO_TIME
-from ostinato.rows.batches import Batch, OutputRows, row_masks
+from ostinato.rows.batches import Batch, OutputRows, batch_of
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
 from ostinato.streams.bucket_state import EMPTY, BucketState, Keys, Opened, header_bytes, open_state, segments_of
 from ostinato.streams.intake import Gate, Intake
 from ostinato.streams.record_batches import as_batch, joined
+from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import Section
 
 
@@ -40,33 +39,13 @@ class StreamOptions:
     steps are taken in the order in which they come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What a step met, and what is left after it."""
-
-    rows: int = 0
-    late_rows: int = 0
-    matches: int = 0
-    open_runs: int = 0
-    """Keys with a start that rows to come decide."""
-    buffered_rows: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What comes of one `advance`."""
-
-    results: OutputRows
-    state: BucketState
-    wake_at_us: int | None
-    """The watermark at which something happens even if no row comes; None: nothing does."""
-    counts: Counts
-
-
 class StreamWorker:
     """One query over buckets of keys; holds nothing between steps."""
 
-    def __init__(self, typed: TypedPlan, conditions: Sequence[tuple[str, int]], options: StreamOptions) -> None:
+    def __init__(
+        self, typed: TypedPlan, conditions: Sequence[tuple[str, int]], options: StreamOptions, fingerprint: str
+    ) -> None:
+        """`fingerprint` tells the states of this query from those of others."""
         self.typed = typed
         self.conditions = tuple(conditions)
         self.options = options
@@ -74,15 +53,12 @@ class StreamWorker:
         self.bound = typed.plan.bound
         self.search = StreamSearch(self.worker)
         self.gate = Gate(self.bound.order_by[0].column, options.eager)
-        self.fingerprint = _fingerprint(typed, self.conditions, options)
+        self.fingerprint = fingerprint
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
-    ) -> Step:
-        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
-
-        `finished`: no rows will follow, whatever the watermark says. Results have columns only where they have rows.
-        """
+    ) -> Step[OutputRows]:
+        """One step (`StreamCore.advance`). Results have columns only where they have rows."""
         before = open_state(state, self.fingerprint)
         intake = self.gate.take_in(state, before, arrived, watermark_us, finished=finished)
         layout = self._layout(before, intake, finished)
@@ -169,8 +145,7 @@ class StreamWorker:
 
     def batch(self, rows: pa.RecordBatch) -> Batch:
         """Shipped rows with their conditions as masks."""
-        arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
-        return Batch(rows.num_rows, arrays, row_masks(arrays, self.conditions))
+        return batch_of(rows, self.conditions)
 
     # --- results ---
 
@@ -209,21 +184,3 @@ class StreamWorker:
 
 
 _NEVER = np.iinfo(np.int64).max
-
-
-def _fingerprint(typed: TypedPlan, conditions: Sequence[tuple[str, int]], options: StreamOptions) -> str:
-    """Tells apart queries whose states mean different things."""
-    plan, settings = typed.plan, typed.settings
-    inputs = [(item.name, str(typed.input_types[item.expr])) for item in plan.inputs]
-    asked = (render_clause(plan.bound.clause), plan.shown, inputs, tuple(conditions))
-    return hashlib.sha256(repr((asked, settings.ansi, settings.timezone, options.eager)).encode()).hexdigest()
-
-
-__all__ = [
-    "EMPTY",
-    "BucketState",
-    "Counts",
-    "Step",
-    "StreamOptions",
-    "StreamWorker",
-]

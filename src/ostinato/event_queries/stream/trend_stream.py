@@ -14,21 +14,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.stream.clause_stream import Counts
 from ostinato.event_queries.language.event_query import WindowEdge
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
-from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
+from ostinato.event_queries.stream.trend_steps import TrendRows
 from ostinato.event_queries.task.engine_runs import engine_runs
 from ostinato.event_queries.task.shared_matching import SharedMatching
 from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.rows.batches import Batch, one_array, row_masks
+from ostinato.rows.batches import Batch, batch_of
 from ostinato.rows.times import microseconds_of
 from ostinato.streams.bucket_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate
 from ostinato.streams.record_batches import joined
+from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import Section, check, check_columns_are
 
 _STATE = "the header in the state of this stream of event queries"
@@ -70,6 +70,8 @@ class TrendStreamWorker:
         conditions: Sequence[tuple[str, int]],
         options: TrendOptions = TrendOptions(),
         sharing_of: Callable[[TypedEventsPlan, Sequence[str]], SharedMatching | None] = lambda typed, names: None,
+        *,
+        fingerprint: str,
     ) -> None:
         """`sharing_of` says for the queries that are evaluated from rows which of them are matched together."""
         queries = typed.plan.queries
@@ -89,15 +91,12 @@ class TrendStreamWorker:
         self.extents = tuple(query.programs[0].extent for query in queries)
         self.keys = self.stream.keys
         self.gate = Gate(self.stream.time)
-        self.fingerprint = fingerprint_of(typed, self.conditions, [(run.members, run.shared) for run in runs])
+        self.fingerprint = fingerprint
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
-    ) -> TrendStep:
-        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
-
-        `finished`: no rows will follow, whatever the watermark says.
-        """
+    ) -> Step[TrendRows]:
+        """One step: `StreamCore.advance`."""
         header, before_us, intake = self.gate.open_bucket(
             state, self.fingerprint, arrived, watermark_us, finished=finished
         )
@@ -115,7 +114,7 @@ class TrendStreamWorker:
         if not finished:
             open_rows = segments_of(rows, Section.OPEN_ROWS)
             after = BucketState(self._header(remembered, intake.known_until), open_rows, intake.waiting)
-        return TrendStep(
+        return Step(
             results=TrendRows(tuple(columns), intake.decided_us(finished=finished)),
             state=after,
             wake_at_us=None if finished else self._wake_at(until, is_open, intake.waiting_from),
@@ -137,8 +136,7 @@ class TrendStreamWorker:
     def _batch(self, rows: pa.RecordBatch | None) -> Batch:
         found = self.shipped.empty_table().to_batches() if rows is None else [rows]
         table = pa.Table.from_batches(found, None if found else self.shipped)
-        arrays = {name: one_array(table.column(name)) for name in table.column_names}
-        return Batch(table.num_rows, arrays, row_masks(arrays, self.conditions))
+        return batch_of(table, self.conditions)
 
     # --- sums that are carried on ---
 

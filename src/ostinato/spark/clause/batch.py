@@ -2,7 +2,7 @@
 
 The plan is lazy and made of public operations only, so it is the same on Spark Connect:
 select -> repartition by key [-> sort] -> mapInArrow -> where (raises what a row reported) -> select; or slices
-(spark/slices/sliced.py) where keys aren't what the work can be shared by.
+(spark/clause/sliced.py) where keys aren't what the work can be shared by.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ostinato.calls.options import one_of, whole_number
 from ostinato.clause.plan.slicing import declined_by_tasks
 from ostinato.errors import warn
 from ostinato.spark.clause.clause_task import SparkTask
+from ostinato.spark.clause.sliced import matched_in_slices
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.size import estimated_bytes
 from ostinato.spark.shipping.worker_check import Checked
-from ostinato.spark.slices.sliced import matched_in_slices
 
 SortBy = Literal["auto", "worker", "spark"]
 Skew = Literal["hash", "slice"]

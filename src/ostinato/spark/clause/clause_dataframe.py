@@ -16,9 +16,9 @@ from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.spark.clause.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy, match_batch
+from ostinato.spark.clause.clause_streaming import match_stream
 from ostinato.spark.clause.spark_plan import plan_query
 from ostinato.spark.session.session_settings import session_settings
-from ostinato.spark.streams.streaming import match_stream
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
 
 

@@ -15,7 +15,7 @@ from ostinato.correlations.language.correlation_parser import CorrelationText, c
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
-from ostinato.spark.streams.stream_workers import check_format
+from ostinato.spark.streams.stream_definition import check_format
 from ostinato.streams.stored_state import reading
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.shipping.shipped_rows import ShippedRows, travelling_name
 from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_operator import PACKED_TYPE, bucket_of
 from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket
-from ostinato.spark.streams.streaming import bucket_of
 
 KIND, PACK, LATEST = f"{PREFIX}kind", f"{PREFIX}pack", f"{PREFIX}latest"
 STATE, LIVE_ROWS, ARCHIVE_ROWS, HISTORY, PAIRS, WANTED, DEFINITION = range(7)
@@ -57,7 +57,6 @@ STEPPED = s.StructType(
     ]
 )
 """What buckets give."""
-_PACKED = s.StructType([s.StructField(BUCKET, s.IntegerType()), s.StructField(ROWS, s.BinaryType())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class PackedRows:
     def of(self, df: DataFrame, buckets: int, kind: int) -> DataFrame:
         """The rows as SENT."""
         shipped = (F.expr(text).alias(travelling_name(i)) for i, text in enumerate(self.columns.values()))
-        rows = df.select(self.bucket(buckets), *shipped).mapInArrow(Checked(PackByBucket(self.schema)), _PACKED)
+        rows = df.select(self.bucket(buckets), *shipped).mapInArrow(Checked(PackByBucket(self.schema)), PACKED_TYPE)
         return rows.select(BUCKET, F.lit(kind).cast("byte").alias(KIND), ROWS, F.lit(None).cast("long")).toDF(
             *SENT.names
         )

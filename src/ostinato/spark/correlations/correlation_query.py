@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import CorrelationText, correlation_of
 from ostinato.errors import QueryError
-from ostinato.spark.clause.statement import ask_spark
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.correlations.correlation_definition import the_correlation
 from ostinato.spark.correlations.correlation_sql import correlation_pieces, written_alike
 from ostinato.spark.session.session_settings import session_settings
+from ostinato.spark.shipping.sql_with_frames import ask_spark
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions

@@ -20,15 +20,13 @@ from ostinato.errors import Span
 from ostinato.expressions.lexer import Kind, tokenize
 from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
+from ostinato.spark.shipping.sql_with_frames import Piece
 
 LIVE = f"{PREFIX}live"
 ARCHIVE = f"{PREFIX}archive"
 """The columns of the DataFrame of pairs that hold the two sides."""
 
 _NAMES = (Kind.WORD, Kind.BACK_QUOTED)
-
-Piece = tuple[Span, str]
-"""Characters of a statement, and what Spark gets instead. The text between pieces stays as it is."""
 
 
 def correlation_pieces(found: CorrelationText, frame: str) -> list[Piece]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
@@ -174,17 +173,13 @@ class Shuffle:
     def _all_bits(self) -> tuple[str, ...]:
         return bits_columns(len(self.typed.plan.conditions))
 
-    def group_hashes(self) -> list[SparkColumn]:
-        """What to hash of the groups' keys."""
-        return [self.shipped.column(name) for name in self.typed.plan.streams[0].group_by]
-
     def together(self) -> DataFrame:
         """What travels, with the rows of a group in one task; of the one group, those with equal values of SAME."""
         stream, df = self.typed.plan.streams[0], self.shipped.selected()
         if self.bits:
             df = df.where(" OR ".join(f"{self.shipped.travelling(name)} <> 0" for name in self.bits))
         if stream.group_by:
-            return df.repartition(*self.group_hashes())
+            return df.repartition(*map(self.shipped.column, stream.group_by))
         df = df.unionAll(_nothing(df, [self.shipped.travelling(name) for name in self._all_bits]))
         return df.repartition(*map(self.shipped.column, stream.same)) if self.by_same else df.repartition(1)
 

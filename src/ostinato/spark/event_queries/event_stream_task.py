@@ -1,109 +1,143 @@
-"""What the workers of a stream of event queries need, and the core loaded where it runs."""
+"""Event queries on a stream: their definition, kept beside the state, and the task that their workers run."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as s
 
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.event_queries.language.event_query import EventQuery
 from ostinato.event_queries.language.event_render import render_event_query
+from ostinato.event_queries.plan.engine_groups import engine_groups
 from ostinato.expressions.types import Settings
+from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.event_queries.event_tasks import EventsTask
-from ostinato.spark.streams.stream_workers import ByDefinition, definition_json, digest, with_decided
-from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.spark.shipping.shipped_rows import described
+from ostinato.spark.streams.stream_buckets import FinishBuckets, with_errors_raised
+from ostinato.spark.streams.stream_checkpoint import Checkpoint
+from ostinato.spark.streams.stream_checks import WATERMARK
+from ostinato.spark.streams.stream_definition import StreamDefinition, check_same_columns, columns_as_json
+from ostinato.spark.streams.stream_task import BucketTask, with_decided
+from ostinato.streams.step import StreamCore
+from ostinato.workloads.bound_request import BoundRequest
 
 if TYPE_CHECKING:
     from ostinato.event_queries.plan.event_types import TypedEventsPlan
     from ostinato.event_queries.stream.trend_steps import TrendRows
-    from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
-    from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
+    from ostinato.spark.event_queries.event_shuffle import Shuffle
     from ostinato.workloads.task.shared_event_matches import SharedPlans
-
-EVENTS = "events"
-"""Tells the definition of event queries from that of a clause."""
 
 
 @dataclass(frozen=True, slots=True)
-class EventStreamDefinition:
-    """The queries of one operator with everything that their answers depend on. Plain values only: never a pickle."""
+class EventsDefinition(StreamDefinition):
+    """The event queries of one operator with everything that their answers depend on."""
+
+    kind: ClassVar[str] = "events"
+    keeps: ClassVar[tuple[str, str]] = (
+        "sums over event queries, and no partial matches to look at",
+        "ost.finish gives the rows of windows that are still open",
+    )
 
     queries: tuple[str, ...]
     """As rendered from what was understood, with TYPE and TIME."""
     names: tuple[str, ...]
     columns: str
-    """The input's columns as Spark's JSON."""
     shipped: str
     """The columns that travel and are kept, with their Arrow types."""
     settings: Settings
     options: EventOptions
-    request: BoundRequest = UNBOUNDED
-    carried: bool = False
+    request: BoundRequest
+    carried: bool
     """Whether the shared matcher carries on partial matches."""
+    engines: str
+    """Which engine runs which programs: each keeps a state of its own form."""
 
-    def to_json(self) -> str:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return definition_json(EVENTS, {**values, "request": self.request.to_values()})
+    @staticmethod
+    def read(values: dict[str, Any]) -> EventsDefinition:
+        return EventsDefinition(
+            **{
+                **values,
+                "queries": tuple(values["queries"]),
+                "names": tuple(values["names"]),
+                "settings": Settings(**values["settings"]),
+                "options": EventOptions(**values["options"]),
+                "request": BoundRequest.from_values(values["request"]),
+            }
+        )
 
-    @property
-    def fingerprint(self) -> str:
-        """Differs where the state of the one can't be carried on by the other."""
-        kept: tuple[Any, ...] = (
-            self.queries, self.shipped, asdict(self.settings), self.options.approximate, self.options.buckets,
-        )  # fmt: skip
-        if self.carried:  # the state has the merged plan's numbers, and what was learnt under the bounds
-            kept = (*kept, self.options.sharing, self.names, self.request.state_needs(self.names))
-        return digest(kept)
+    def values(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"request": self.request.to_values()}
 
-    def parsed(self) -> list[EventQuery]:
-        return [parse_event_query(text) for text in self.queries]
+    def state_values(self) -> object:
+        options = self.options
+        common = [self.queries, self.shipped, asdict(self.settings), options.approximate, options.buckets, self.engines]
+        if not self.carried:
+            return common
+        # The state has the merged plan's numbers, and what was learnt under the bounds.
+        return [*common, options.sharing, self.names, self.request.state_needs(self.names)]
 
+    def finished(self, opened: Checkpoint) -> DataFrame:
+        """The rows of one query in its own columns; of several as a workload gives them."""
+        from ostinato.spark.event_queries.event_dataframes import SparkEvents
 
-def read_event_definition(values: dict[str, Any]) -> EventStreamDefinition:
-    """What was kept, from its JSON without format and kind."""
-    return EventStreamDefinition(
-        queries=tuple(values["queries"]),
-        names=tuple(values["names"]),
-        columns=values["columns"],
-        shipped=values["shipped"],
-        settings=Settings(**values["settings"]),
-        options=EventOptions(**values["options"]),
-        request=BoundRequest.from_values(values["request"]) if "request" in values else UNBOUNDED,
-        carried=values.get("carried", False),
-    )
+        requests = [EventRequest(parse_event_query(text), options=self.options) for text in self.queries]
+        empty = self.empty_input(opened.spark)
+        queries = SparkEvents(requests, self.names, empty, self.options, self.request, for_stream=True)
+        (shuffle,) = queries.shuffles
+        check_same_columns(described(shuffle.shipped.schema), self)
+        task = event_stream_task(shuffle, queries.task(shuffle))
+        rows = with_errors_raised(opened.buckets(), FinishBuckets(task), stream_fields(queries.schema))
+        return queries.of_query(0, [rows]) if len(requests) == 1 else queries.common([rows])
 
 
-def rendered(queries: tuple[EventQuery, ...]) -> tuple[str, ...]:
-    return tuple(render_event_query(query) for query in queries)
+def stream_fields(schema: s.StructType, delay_ms: int | None = None) -> s.StructType:
+    """The columns of a batch, with the moment at which a row was decided in place of an error.
+
+    With a delay, that moment is an event time with a watermark for operators that follow.
+    """
+    metadata = None if delay_ms is None else {WATERMARK: delay_ms}
+    decided = s.StructField(DECIDED, s.TimestampType(), metadata=metadata)
+    return s.StructType([*(field for field in schema.fields if field.name != ERROR), decided])
 
 
 @dataclass(frozen=True, slots=True)
-class EventStreamTask:
-    """Sent to the executors with every batch. A `BucketTask`."""
+class EventBucketTask(BucketTask):
+    """Sent to the executors with every batch."""
 
     task: EventsTask
-    shipped: pa.Schema
-    fingerprint: str
-    definition: str
-    carried: bool = False
+    carried: bool
 
-    @property
-    def output(self) -> pa.Schema:
-        return self.task.output
+    def new_core(self) -> StreamCore[TrendRows]:
+        from ostinato.workloads.task.shared_event_matches import shared_plans
 
-    @property
-    def worker(self) -> TrendStreamWorker | SharedStreamWorker:
-        """The same one for all batches that a Python worker serves."""
-        return _worker(ByDefinition(self))
+        task, options = self.task, self.task.worker_options()
+        places = condition_places(len(task.typed.plan.conditions))
+        if self.carried:
+            from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
+
+            assert task.shared is not None
+            (shared,) = task.shared.plans
+            shared = shared.for_buckets(task.options.buckets)
+            return SharedStreamWorker(
+                task.typed, task.names, self.shipped, places, shared, options, fingerprint=self.fingerprint
+            )
+        from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
+
+        def sharing_of(typed: TypedEventsPlan, names: Sequence[str]) -> SharedPlans:
+            return shared_plans(typed, names, options.sharing, task.request, options.limits())
+
+        return TrendStreamWorker(
+            task.typed, task.names, self.shipped, places, options, sharing_of, fingerprint=self.fingerprint
+        )
 
     def rows(self, results: TrendRows) -> pa.Table:
-        """Results as they leave."""
         batches = [
             batch
             for query, columns in enumerate(results.columns)
@@ -114,23 +148,34 @@ class EventStreamTask:
         return with_decided(pa.Table.from_batches(batches, self.output), results.decided_us)
 
 
-@functools.lru_cache(maxsize=8)
-def _worker(key: ByDefinition[EventStreamTask]) -> TrendStreamWorker | SharedStreamWorker:
-    task = key.task.task
-    places = condition_places(len(task.typed.plan.conditions))
-    if key.task.carried:
-        from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
-
-        assert task.shared is not None
-        (shared,) = task.shared.plans
-        shared = shared.for_buckets(task.options.buckets)
-        return SharedStreamWorker(task.typed, task.names, key.task.shipped, places, shared, task.worker_options())
-    from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
-    from ostinato.workloads.task.shared_event_matches import shared_plans
-
-    options = task.worker_options()
-
-    def sharing_of(typed: TypedEventsPlan, names: Sequence[str]) -> SharedPlans:
-        return shared_plans(typed, names, options.sharing, task.request, options.limits())
-
-    return TrendStreamWorker(task.typed, task.names, key.task.shipped, places, options, sharing_of)
+def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventBucketTask:
+    """What is sent to the executors."""
+    shipped = shuffle.shipped.schema
+    plan = shuffle.typed.plan
+    definition = EventsDefinition(
+        queries=tuple(render_event_query(query.bound.query) for query in plan.queries),
+        names=task.names,
+        columns=columns_as_json(shuffle.source.df.schema),
+        shipped=described(shipped),
+        settings=shuffle.source.settings,
+        options=shuffle.options,
+        request=shuffle.request,
+        carried=shuffle.carried,
+        engines=repr(
+            [
+                ([(member.query, member.program) for member in group.members], group.shared)
+                for group in engine_groups(plan, sharing=shuffle.options.sharing)
+            ]
+        ),
+    )
+    fields = [field for field in task.output if field.name != ERROR]
+    decided = shuffle.source.arrow(s.TimestampType(), DECIDED)
+    output = pa.schema([*fields, pa.field(DECIDED, decided)])
+    return EventBucketTask(
+        shipped=shipped,
+        output=output,
+        fingerprint=definition.fingerprint,
+        definition=definition.to_json(),
+        task=replace(task, output=output),
+        carried=shuffle.carried,
+    )

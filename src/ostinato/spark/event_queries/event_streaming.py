@@ -6,21 +6,16 @@ distinct (GROUP BY, SAME, TIME) of a workload is an operator of its own; their r
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_program import BoundKind
-from ostinato.rows.column_names import DECIDED, ERROR
-from ostinato.spark.event_queries.event_stream_task import EventStreamDefinition, EventStreamTask, rendered
-from ostinato.spark.shipping.shipped_rows import described
+from ostinato.spark.event_queries.event_stream_task import event_stream_task, stream_fields
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
-from ostinato.spark.streams.stream_output import WATERMARK
-from ostinato.spark.streams.streaming import through_buckets
+from ostinato.spark.streams.stream_operator import through_buckets
 
 if TYPE_CHECKING:
     from ostinato.spark.event_queries.event_shuffle import Shuffle
@@ -31,42 +26,14 @@ def stream_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> Dat
     """The rows of the operator's queries, in the columns of the schema, with when they were decided for an error."""
     check_machine(shuffle.source.df.sparkSession)
     delay = _check(shuffle)
-    stream_task = event_stream_task(shuffle, task)
-    columns = [field for field in schema.fields if field.name != ERROR]
-    decided = s.StructField(DECIDED, s.TimestampType(), metadata={WATERMARK: delay})
     return through_buckets(
-        shuffle.shipped.selected(),
-        shuffle.group_hashes(),
+        shuffle.shipped,
+        shuffle.typed.plan.streams[0].group_by,
         shuffle.options.buckets,
-        stream_task,
-        s.StructType([*columns, decided]),
+        event_stream_task(shuffle, task),
+        stream_fields(schema, delay),
         has_watermark=True,
         bits=shuffle.bits,
-    )
-
-
-def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventStreamTask:
-    """What is sent to the executors."""
-    shipped = shuffle.shipped.schema
-    plan = shuffle.typed.plan
-    definition = EventStreamDefinition(
-        queries=rendered(tuple(query.bound.query for query in plan.queries)),
-        names=task.names,
-        columns=s.StructType([s.StructField(name, kind) for name, kind in shuffle.source.column_types.items()]).json(),
-        shipped=described(shipped),
-        settings=shuffle.source.settings,
-        options=shuffle.options,
-        request=shuffle.request,
-        carried=shuffle.carried,
-    )
-    fields = [field for field in task.output if field.name != ERROR]
-    decided = shuffle.source.arrow(s.TimestampType(), DECIDED)
-    return EventStreamTask(
-        task=replace(task, output=pa.schema([*fields, pa.field(DECIDED, decided)])),
-        shipped=shipped,
-        fingerprint=definition.fingerprint,
-        definition=definition.to_json(),
-        carried=shuffle.carried,
     )
 
 

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as s
 
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.streams.stream_processor import OPEN_ROWS, WAITING, BucketTask
+from ostinato.spark.shipping.row_errors import RAISES
+from ostinato.spark.shipping.worker_check import ArrowTask, Checked
+from ostinato.spark.streams.stream_processor import OPEN_ROWS, WAITING
+from ostinato.spark.streams.stream_task import BucketTask
 
 if TYPE_CHECKING:
     from ostinato.streams.bucket_state import BucketState
@@ -39,6 +44,12 @@ def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.
     except Exception as error:
         values = [pa.nulls(1, field.type) for field in output]
         yield pa.RecordBatch.from_arrays([*values, pa.array([carried(ours_or_raise(error))])], schema=schema)
+
+
+def with_errors_raised(buckets: DataFrame, task: ArrowTask, schema: s.StructType) -> DataFrame:
+    """The rows that the task gives for the buckets, in columns of the schema. An error that it gives is raised."""
+    with_error = s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())])
+    return buckets.mapInArrow(Checked(task), with_error).where(RAISES).drop(ERROR)
 
 
 @dataclass(frozen=True, slots=True)

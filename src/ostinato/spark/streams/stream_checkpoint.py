@@ -15,10 +15,8 @@ from ostinato.expressions.types import Settings
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.session.session_settings import check_spark, session_settings
 from ostinato.spark.streams.stream_buckets import HEADER
-from ostinato.spark.streams.stream_definition import Definition, read_definition
 from ostinato.spark.streams.stream_packing import BUCKET
 from ostinato.spark.streams.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
-from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, PAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +38,24 @@ class Checkpoint:
         reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
         return reader.option("stateVarName", name).option("flattenCollectionTypes", by_entry).load(self.path)
 
-    def definition(self) -> Definition:
-        """What was asked, of a clause, of a workload or of a summary; every bucket keeps it."""
+    def definition(self) -> str:
+        """What was asked, as JSON; every bucket keeps it."""
         kept = self.variable(DEFINITION).select("value.json").first()
         if kept is None:
             raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
-        return read_definition(kept[0])
+        return str(kept[0])
 
     def buckets(self) -> DataFrame:
         """One row for each bucket: its number, its header, and its segments as arrays that may be NULL."""
-        frame = self.variable(BUCKET_STATE).select(_bucket(), f"value.{HEADER}")
+        frame = self.variable(BUCKET_STATE).select(bucket_number(), f"value.{HEADER}")
         for name in (OPEN_ROWS, WAITING):
-            segments = self.variable(name).select(_bucket(), F.col("list_value.segment").alias(name))
+            segments = self.variable(name).select(bucket_number(), F.col("list_value.segment").alias(name))
             frame = frame.join(segments, BUCKET, "left")
         return frame
 
-    def pages(self) -> DataFrame:
-        """One row for each page of summaries: its bucket, its number and its bytes."""
-        number, page = F.col(f"user_map_key.{NUMBER}"), F.col(f"user_map_value.{PAGE}")
-        return self.variable(PAGES, by_entry=True).select(_bucket(), number, page)
 
-
-def _bucket() -> Column:
+def bucket_number() -> Column:
+    """Of a row that the state reader gives."""
     return F.col(f"key.{BUCKET}").alias(BUCKET)
 
 

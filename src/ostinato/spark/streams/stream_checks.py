@@ -1,4 +1,4 @@
-"""What a stream needs of the machine, the session and the query. Raises before anything starts, with the way out."""
+"""What a stream needs of the machine, the session and the input. Raises before anything starts, with the way out."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import importlib.util
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.stream.stream_limits import check_streamable, why_unbounded
-from ostinato.errors import EnvironmentFault, QueryError, Span, warn
-from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.streams.stream_output import WATERMARK
+from ostinato.errors import EnvironmentFault, QueryError, Span
 
+WATERMARK = "spark.watermarkDelayMs"
+"""The key of a column's metadata by which Spark knows the event time."""
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -31,21 +29,6 @@ def check_machine(spark: SparkSession) -> None:
             "Spark hands state to Python through protobuf, which isn't installed",
             hint="pip install 'ostinato[spark]', here and on the executors",
         )
-
-
-def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = False) -> int | None:
-    """The watermark's delay in milliseconds, or None where there is none and none is needed (`eager`)."""
-    order = query.bound.order_by
-    check_streamable(
-        query.plan, query.source.arrow(query.source.column_types[order[0].column], order[0].column) if order else None
-    )
-    first = order[0]
-    delay = watermark_delay_ms(query.df, first.column)
-    if delay is None and not eager:
-        raise without_watermark(
-            query.df, first.column, query.bound.clause.text, first.key.span, can_be_eager=can_be_eager
-        )
-    return delay
 
 
 def watermark_delay_ms(df: DataFrame, column: str) -> int | None:
@@ -69,10 +52,3 @@ def without_watermark(
         if marked
         else f'df.withWatermark("{column}", "10 minutes"){eager}',
     )
-
-
-def warn_of_unbounded_state(plan: MatchPlan) -> None:
-    """Nothing ends an open run but the rows of its key, and its rows are kept until then."""
-    why = why_unbounded(plan)
-    if why is not None:
-        warn(f"the state of this stream may grow without bound: {why}; add WITHIN to the pattern")

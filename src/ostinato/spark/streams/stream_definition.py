@@ -3,117 +3,112 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.language.clause_render import render_clause
-from ostinato.clause.plan.typed_plan import Limits
-from ostinato.errors import MatchError
+from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
-from ostinato.spark.clause.spark_plan import SparkQuery, plan_query
-from ostinato.spark.event_queries.event_stream_task import EVENTS, EventStreamDefinition, read_event_definition
-from ostinato.spark.shipping.shipped_rows import described
-from ostinato.spark.streams.stream_workers import FORMAT, check_format, digest
-from ostinato.spark.workloads.clauses_stream_task import CLAUSES, ClauseStreamDefinition, read_clause_definition
+from ostinato.streams.step import fingerprint_of
 from ostinato.streams.stored_state import reading
-from ostinato.streams.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
-    from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition
+    from ostinato.spark.streams.stream_checkpoint import Checkpoint
 
-SUMMARY = "summary"
-"""Tells the definition of a summary from those of other operators."""
+FORMAT = 2
+"""Of definitions."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamDefinition:
-    """The clause with everything that its answer depends on. Plain values only: never a pickle."""
+class StreamDefinition(ABC):
+    """A query with everything that its answers depend on. Plain values only: never a pickle."""
 
-    clause: str
-    """As rendered from what was understood: spaces and comments of the user's text make no other query."""
-    input_name: str | None
-    columns: str
-    """The input's columns as Spark's JSON: names are resolved among them."""
-    shipped: str
-    """The columns that travel and are kept, with their Arrow types."""
+    kind: ClassVar[str]
+    """Tells the definitions of different systems apart."""
     settings: Settings
-    limits: Limits
-    stream: StreamSettings
+    columns: str
+    """The columns of the input as Spark's JSON."""
+
+    @staticmethod
+    @abstractmethod
+    def read(values: dict[str, Any]) -> StreamDefinition:
+        """From the values of `to_json`."""
+
+    @abstractmethod
+    def values(self) -> dict[str, Any]:
+        """All fields by name: plain values, and dataclasses of such."""
+
+    @abstractmethod
+    def state_values(self) -> object:
+        """The values that decide what a state means. Others may change between two runs of a stream."""
+
+    @abstractmethod
+    def finished(self, opened: Checkpoint) -> DataFrame:
+        """The rows that the end of input would still give."""
+
+    keeps: ClassVar[tuple[str, str]]
+    """Where there are no partial matches of one clause to look at: what the state holds instead, and a hint."""
+
+    def open_partial_matches(self, opened: Checkpoint) -> DataFrame:
+        """The partial matches that rows to come decide."""
+        held, hint = self.keeps
+        raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {held}", hint=hint)
 
     def to_json(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+        plain = {name: asdict(value) if is_dataclass(value) else value for name, value in self.values().items()}  # type: ignore[arg-type]
+        return json.dumps({"format": FORMAT, "kind": self.kind, **plain}, sort_keys=True, default=_plain)
 
     @property
     def fingerprint(self) -> str:
-        """Differs where the state of the one can't be carried on by the other.
+        """Differs where the state of the one can't be carried on by the other."""
+        return fingerprint_of([self.kind, self.state_values()], _plain)
 
-        Limits, what becomes of late rows, and columns that the clause doesn't use may change between runs.
-        """
-        values = asdict(self)
-        del values["limits"], values["columns"], values["stream"]["late"]
-        return digest(values)
-
-    def query(self, spark: SparkSession) -> SparkQuery:
-        """The same plan again, over an input of the same columns that has no rows."""
-        empty = spark.createDataFrame([], s.StructType.fromJson(json.loads(self.columns)))
-        clause = parse_clause(self.clause, input_name=self.input_name)
-        query = plan_query(clause, empty, self.limits, self.settings)
-        shipped = described(query.shipped.schema)
-        if shipped != self.shipped:
-            raise MatchError(
-                "STATE_OF_OTHER_QUERY",
-                f"the kept rows have the columns {self.shipped}, but this version would keep {shipped}",
-                hint="use the versions of Spark and Ostinato that the stream ran with",
-            )
-        return query
+    def empty_input(self, spark: SparkSession) -> DataFrame:
+        """An input of the same columns that has no rows."""
+        return spark.createDataFrame([], s.StructType.fromJson(json.loads(self.columns)))
 
 
-Definition: TypeAlias = "StreamDefinition | EventStreamDefinition | ClauseStreamDefinition | SummaryStreamDefinition"
-"""What any of our operators was asked."""
+Definition = TypeVar("Definition", bound=StreamDefinition)
 
 
-def define(query: SparkQuery, stream: StreamSettings) -> StreamDefinition:
-    """What is being asked, to be kept."""
-    clause = query.bound.clause
-    columns = s.StructType([s.StructField(field.name, field.dataType) for field in query.df.schema.fields])
-    return StreamDefinition(
-        clause=render_clause(clause),
-        input_name=clause.input_name,
-        columns=columns.json(),
-        shipped=described(query.shipped.schema),
-        settings=query.settings,
-        limits=query.limits,
-        stream=stream,
-    )
-
-
-def read_definition(text: str) -> Definition:
-    """What was kept; raises STATE_FORMAT where it can't be read."""
+def read_definition(text: str, kinds: Iterable[type[Definition]]) -> Definition | None:
+    """What was kept; None where it is of another kind than these. Raises STATE_FORMAT where it can't be read."""
     with reading("the definition of this stream"):
-        return _read_definition(json.loads(text))
+        values = json.loads(text)
+        check_format(values.pop("format", None), FORMAT)
+        kind = values.pop("kind")
+        readers = {reader.kind: reader for reader in kinds}
+        return readers[kind].read(values) if kind in readers else None  # type: ignore[return-value]
 
 
-def _read_definition(values: dict[str, Any]) -> Definition:
-    form = values.pop("format", None)
-    check_format(form, FORMAT)
-    kind = values.pop("kind", None)
-    if kind == EVENTS:
-        return read_event_definition(values)
-    if kind == CLAUSES:
-        return read_clause_definition(values)
-    if kind == SUMMARY:
-        from ostinato.spark.summaries.summary_stream_task import read_summary_definition  # loads kernels
+def columns_as_json(schema: s.StructType) -> str:
+    """Names and types of the input's columns, without what Spark notes beside them."""
+    return s.StructType([s.StructField(field.name, field.dataType) for field in schema.fields]).json()
 
-        return read_summary_definition(values)
-    return StreamDefinition(
-        **{
-            **values,
-            "settings": Settings(**values["settings"]),
-            "limits": Limits(**values["limits"]),
-            "stream": StreamSettings(**values["stream"]),
-        }
-    )
+
+def _plain(value: Any) -> Any:
+    """What JSON doesn't know: sets and members of enumerations."""
+    return sorted(value) if isinstance(value, frozenset) else value.value
+
+
+def check_format(form: Any, reads: int) -> None:
+    """Raises for what another version wrote."""
+    if form != reads:
+        raise MatchError(
+            "STATE_FORMAT",
+            f"the state was written in format {form}, this version reads format {reads}",
+            hint="use the version of Ostinato that wrote it",
+        )
+
+
+def check_same_columns(shipped: str, definition: Any) -> None:
+    """Raises where a definition that was kept would ship other columns now."""
+    if shipped != definition.shipped:
+        raise MatchError(
+            "STATE_OF_OTHER_QUERY",
+            f"the kept rows have the columns {definition.shipped}, but this version would keep {shipped}",
+            hint="use the versions of Spark and Ostinato that the stream ran with",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import Row
@@ -23,10 +23,11 @@ from ostinato.errors import carried
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.shipping.worker_check import Rebuilt, Reduced, after_check
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
+from ostinato.spark.streams.stream_task import BucketTask
 
 if TYPE_CHECKING:
-    from ostinato.clause.stream.clause_stream import Counts
     from ostinato.streams.bucket_state import BucketState
+    from ostinato.streams.step import Step
 
 FOUND = f"{PREFIX}found"
 COUNTS = ("rows", "late_rows", "matches", "open_runs_change", "state_bytes_change")
@@ -44,7 +45,6 @@ BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting",
 _BUCKET = s.StructType(
     [
         s.StructField("header", s.BinaryType()),
-        s.StructField("fingerprint", s.StringType()),
         s.StructField("timer_ms", s.LongType()),
         s.StructField("open_runs", s.LongType()),
         s.StructField("state_bytes", s.LongType()),
@@ -52,44 +52,6 @@ _BUCKET = s.StructType(
 )
 _SEGMENT = s.StructType([s.StructField("segment", s.BinaryType())])
 _TEXT = s.StructType([s.StructField("json", s.StringType())])
-
-
-class BucketStep(Protocol):
-    """What comes of one `advance`."""
-
-    @property
-    def results(self) -> Any: ...
-    @property
-    def state(self) -> BucketState: ...
-    @property
-    def wake_at_us(self) -> int | None: ...
-    @property
-    def counts(self) -> Counts: ...
-
-
-class BucketWorker(Protocol):
-    """The core of a query over streams."""
-
-    def advance(
-        self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
-    ) -> BucketStep: ...
-
-
-class BucketTask(Protocol):
-    """What the workers of a stream need; sent to the executors with every batch."""
-
-    @property
-    def shipped(self) -> pa.Schema: ...
-    @property
-    def output(self) -> pa.Schema: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def definition(self) -> str: ...
-    @property
-    def worker(self) -> BucketWorker: ...
-    def rows(self, results: Any) -> pa.Table:
-        """Results as they leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +107,9 @@ class BucketProcessor(StatefulProcessor):
         for pack in found[1:-1]:
             yield _emitted(pack)
 
-    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> BucketStep:
-        return self.task.worker.advance(state, arrived, watermark_us)
+    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> Step[Any]:
+        step: Step[Any] = self.task.worker.advance(state, arrived, watermark_us)
+        return step
 
     def _watermark_us(self, now: TimerValues) -> int:
         """Spark starts with a watermark of 0 that nothing has been said by: rows before 1970 aren't late for it."""
@@ -158,21 +121,17 @@ class BucketProcessor(StatefulProcessor):
     # --- state ---
 
     def _load(self) -> Stored:
-        from ostinato.streams.bucket_state import EMPTY, BucketState, other_query
+        from ostinato.streams.bucket_state import EMPTY, BucketState
 
         kept = self._bucket.get()
         if kept is None:
             self._definition.update((self.task.definition,))
             return Stored(EMPTY, None, 0, 0)
-        header, fingerprint, timer_ms, open_runs, state_bytes = kept
-        if fingerprint != self.task.fingerprint:
-            raise other_query(
-                "its text, types, settings or buckets have changed, or a workload's names, sharing, shedding or ratios"
-            )
+        header, timer_ms, open_runs, state_bytes = kept
         state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
         return Stored(state, timer_ms, open_runs, state_bytes)
 
-    def _store(self, before: Stored, step: BucketStep) -> Stored:
+    def _store(self, before: Stored, step: Step[Any]) -> Stored:
         state = step.state
         _update(self._open_rows, before.state.open_rows, state.open_rows)
         _update(self._waiting, before.state.waiting, state.waiting)
@@ -183,7 +142,7 @@ class BucketProcessor(StatefulProcessor):
             if timer_ms is not None:
                 self._handle.registerTimer(timer_ms)
         after = Stored(state, timer_ms, step.counts.open_runs, state.size)
-        self._bucket.update((state.header, self.task.fingerprint, timer_ms, after.open_runs, after.state_bytes))
+        self._bucket.update((state.header, timer_ms, after.open_runs, after.state_bytes))
         return after
 
 

@@ -17,17 +17,15 @@ from pyspark.sql import types as s
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import OstinatoError, QueryError
-from ostinato.rows.column_names import ERROR
 from ostinato.spark.session.quiet import without_error_log
-from ostinato.spark.shipping.row_errors import RAISES
-from ostinato.spark.shipping.worker_check import Checked
-from ostinato.spark.streams.stream_buckets import rows_or_error
+from ostinato.spark.streams.stream_buckets import rows_or_error, with_errors_raised
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, check_folder, check_session, open_checkpoint
+from ostinato.spark.streams.stream_definition import read_definition
+from ostinato.spark.streams.stream_operator import bucket_of
 from ostinato.spark.streams.stream_packing import BUCKET
-from ostinato.spark.streams.streaming import bucket_of
 from ostinato.spark.summaries.batch_summaries import answer_fields, named_answers, stored_schema
-from ostinato.spark.summaries.summary_processor import NUMBER, PAGE
-from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
+from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, pages_of
+from ostinato.spark.summaries.summary_stream_task import SummaryBucketTask, SummaryDefinition
 from ostinato.spark.summaries.summary_streaming import summary_task
 from ostinato.summaries.summary_answer import SummaryAnswer
 
@@ -57,10 +55,9 @@ def ask_all(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator
     folder = check_folder(spark, checkpoint)
     opened, definition = retried(lambda: _opened(spark, folder, operator), folder)
     check_session(spark, definition.settings)
-    fields = answer_fields(definition.layout(), definition.empty(spark))
-    schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
-    answers = opened.pages().select(PAGE).mapInArrow(Checked(AnswerPages(summary_task(definition))), schema)
-    return named_answers(answers.where(RAISES), fields)
+    fields = answer_fields(definition.layout(), definition.empty_input(spark))
+    task = AnswerPages(summary_task(definition))
+    return named_answers(with_errors_raised(pages_of(opened).select(PAGE), task, stored_schema(fields)), fields)
 
 
 def retried(read: Callable[[], Read], checkpoint: str) -> Read:
@@ -81,10 +78,10 @@ def retried(read: Callable[[], Read], checkpoint: str) -> Read:
     ) from last
 
 
-def _opened(spark: SparkSession, checkpoint: str, operator: int | None) -> tuple[Checkpoint, SummaryStreamDefinition]:
+def _opened(spark: SparkSession, checkpoint: str, operator: int | None) -> tuple[Checkpoint, SummaryDefinition]:
     opened = open_checkpoint(spark, checkpoint, operator)
-    definition = opened.definition()
-    if not isinstance(definition, SummaryStreamDefinition):
+    definition = read_definition(opened.definition(), [SummaryDefinition])
+    if definition is None:
         raise QueryError(
             "NO_STATE",
             f"the stream of {checkpoint} keeps no summary",
@@ -101,7 +98,7 @@ def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -
     source = definition.source()
     arrays = key_arrays_of(source, key)
     bucket, key_hash = _place_of(spark, definition, arrays)
-    pages = opened.pages().where((F.col(BUCKET) == bucket) & F.col(NUMBER).isin(possible_pages(key_hash)))
+    pages = pages_of(opened).where((F.col(BUCKET) == bucket) & F.col(NUMBER).isin(possible_pages(key_hash)))
     worker = summary_task(definition).worker
     tables = [worker.page(bytes(row[0])) for row in pages.select(PAGE).collect()]
     answers = worker.answers_of(arrays, tables)
@@ -109,11 +106,11 @@ def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -
     return definition.layout().objects(worker.answering, answers, [values])[0]
 
 
-def _place_of(spark: SparkSession, definition: SummaryStreamDefinition, key: list[pa.Array]) -> tuple[int, int]:
+def _place_of(spark: SparkSession, definition: SummaryDefinition, key: list[pa.Array]) -> tuple[int, int]:
     """The bucket and the hash of a key, by Spark's own functions, as the stream had them."""
     if not key:
         return 0, 0
-    types, names = definition.spark_types, definition.columns.keys
+    types, names = definition.spark_types, definition.roles.keys
     table = pa.Table.from_arrays(key, names=[f"k{at}" for at in range(len(key))])
     schema = s.StructType([s.StructField(f"k{at}", types[name]) for at, name in enumerate(names)])
     keys = [F.col(name) for name in schema.names]
@@ -126,7 +123,7 @@ def _place_of(spark: SparkSession, definition: SummaryStreamDefinition, key: lis
 class AnswerPages:
     """For mapInArrow: pages in, the answers of their keys out, with a column for an error."""
 
-    task: SummaryStreamTask
+    task: SummaryBucketTask
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pages = (bytes(page.as_buffer()) for batch in batches for page in batch.column(0))

@@ -9,36 +9,31 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as s
 
-from ostinato.rows.column_names import ERROR
-from ostinato.spark.shipping.row_errors import RAISES
-from ostinato.spark.shipping.worker_check import Checked
-from ostinato.spark.streams.stream_buckets import HEADER, rows_or_error
+from ostinato.spark.streams.stream_buckets import HEADER, rows_or_error, with_errors_raised
 from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.streams.stream_packing import BUCKET
 from ostinato.spark.streams.stream_processor import WAITING
 from ostinato.spark.summaries.batch_summaries import answer_fields, named_answers, stored_schema
-from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, PAGES
-from ostinato.spark.summaries.summary_stream_task import SummaryStreamDefinition, SummaryStreamTask
+from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, PAGES, pages_of
+from ostinato.spark.summaries.summary_stream_task import SummaryBucketTask, SummaryDefinition
 from ostinato.spark.summaries.summary_streaming import summary_task
 
 
-def finished_summary(definition: SummaryStreamDefinition, opened: Checkpoint) -> DataFrame:
+def finished_summary(definition: SummaryDefinition, opened: Checkpoint) -> DataFrame:
     """The answers to rows that ask above the last watermark; where none ask, one for each key that has rows there."""
-    fields = answer_fields(definition.layout(), definition.empty(opened.spark))
-    pages = opened.pages().groupBy(BUCKET).agg(F.collect_list(F.struct(NUMBER, PAGE)).alias(PAGES))
+    fields = answer_fields(definition.layout(), definition.empty_input(opened.spark))
+    pages = pages_of(opened).groupBy(BUCKET).agg(F.collect_list(F.struct(NUMBER, PAGE)).alias(PAGES))
     waiting = opened.buckets().where(F.size(WAITING) > 0).join(pages, BUCKET, "left").select(HEADER, WAITING, PAGES)
-    schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
-    answers = waiting.mapInArrow(Checked(FinishSummaries(summary_task(definition))), schema)
-    return named_answers(answers.where(RAISES), fields)
+    task = FinishSummaries(summary_task(definition))
+    return named_answers(with_errors_raised(waiting, task, stored_schema(fields)), fields)
 
 
 @dataclass(frozen=True, slots=True)
 class FinishSummaries:
     """For mapInArrow: buckets with their pages in, the answers that their end gives out, with a column for an error."""
 
-    task: SummaryStreamTask
+    task: SummaryBucketTask
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         buckets = (bucket for batch in batches for bucket in batch.to_pylist())

@@ -1,15 +1,13 @@
-"""What a stream of summaries was asked, as JSON beside its state, and what its workers need."""
+"""A summary on a stream: its definition, kept beside the state, and the task that its workers run."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.event_queries.language.event_query import Selection
@@ -17,8 +15,10 @@ from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.shipping.spark_types import arrow_type
-from ostinato.spark.streams.stream_definition import SUMMARY
-from ostinato.spark.streams.stream_workers import FORMAT, ByDefinition
+from ostinato.spark.streams.stream_checkpoint import Checkpoint
+from ostinato.spark.streams.stream_definition import StreamDefinition
+from ostinato.spark.streams.stream_task import BucketTask
+from ostinato.summaries.engine.summary_state import VERSION
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.task.summary_rows import SummaryColumns, SummaryInput, summary_input
 
@@ -31,45 +31,79 @@ TRIGGER = f"{PREFIX}asks"
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryStreamDefinition:
-    """A summary with everything that its answers depend on. Plain values only: never a pickle."""
+class SummaryDefinition(StreamDefinition):
+    """A summary with everything that its answers depend on."""
+
+    kind: ClassVar[str] = "summary"
+    keeps: ClassVar[tuple[str, str]] = ("summaries, and no partial matches to look at", "ost.ask asks them")
 
     query: SummaryQuery
-    columns: SummaryColumns
+    roles: SummaryColumns
+    """Which columns are the types, the times, the values and the keys."""
     form: NumberForm
     buckets: int
-    schema: str
+    columns: str
     """The columns that it reads, as Spark's JSON."""
     trigger: str | None
     """The condition of the rows that ask; None: every micro-batch does."""
     settings: Settings
 
-    def to_json(self) -> str:
-        return json.dumps({"format": FORMAT, "kind": SUMMARY, **asdict(self)}, sort_keys=True, default=_plain)
+    @staticmethod
+    def read(values: dict[str, Any]) -> SummaryDefinition:
+        asked, roles = values["query"], values["roles"]
+        given, keyed = asked["probabilities"], asked["keyed_types"]
+        query = SummaryQuery(
+            **{
+                **asked,
+                "aggregate": SummaryAggregate(asked["aggregate"]),
+                "selection": Selection(asked["selection"]),
+                "strategy": Strategy(asked["strategy"]),
+                "unknown_types": UnknownTypes(asked["unknown_types"]),
+                "types": tuple(asked["types"]),
+                "partition_by": tuple(asked["partition_by"]),
+                "probabilities": None if given is None else tuple((name, share) for name, share in given),
+                "keyed_types": None if keyed is None else frozenset(keyed),
+            }
+        )
+        return SummaryDefinition(
+            **{
+                **values,
+                "query": query,
+                "roles": SummaryColumns(**{**roles, "ties": tuple(roles["ties"]), "keys": tuple(roles["keys"])}),
+                "form": NumberForm(values["form"]),
+                "settings": Settings(**values["settings"]),
+            }
+        )
 
-    @property
-    def fingerprint(self) -> str:
-        """Differs where the state of the one can't be carried on by the other.
+    def values(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
-        Which rows ask, and the form of answers, may change between runs; not whether rows ask at all.
-        """
-        settings = Settings(timezone=self.settings.timezone)
-        kept = replace(self, form=NumberForm.DECIMAL, trigger=self.trigger and "", settings=settings)
-        return hashlib.sha256(kept.to_json().encode()).hexdigest()[:32]
+    def state_values(self) -> object:
+        """The form of answers, and which rows ask, may change between runs; not whether rows ask at all."""
+        return [
+            asdict(self.query),
+            asdict(self.roles),
+            self.buckets,
+            self.columns,
+            self.trigger is not None,
+            self.settings.timezone,
+            VERSION,
+        ]
+
+    def finished(self, opened: Checkpoint) -> DataFrame:
+        from ostinato.spark.summaries.summary_finish import finished_summary
+
+        return finished_summary(self, opened)
 
     @property
     def spark_types(self) -> dict[str, s.DataType]:
         """Of the columns that it reads."""
-        return {field.name: field.dataType for field in s.StructType.fromJson(json.loads(self.schema)).fields}
-
-    def empty(self, spark: SparkSession) -> DataFrame:
-        """An input of the same columns that has no rows."""
-        return spark.createDataFrame([], s.StructType.fromJson(json.loads(self.schema)))
+        return {field.name: field.dataType for field in s.StructType.fromJson(json.loads(self.columns)).fields}
 
     def source(self) -> SummaryInput:
         """The columns as they reach a worker."""
         types = self.spark_types
-        return summary_input(self.columns, list(types), lambda name: self.arrow(types[name], name), self.settings)
+        return summary_input(self.roles, list(types), lambda name: self.arrow(types[name], name), self.settings)
 
     def layout(self) -> AnswerLayout:
         """How answers look."""
@@ -81,58 +115,27 @@ class SummaryStreamDefinition:
         return arrow_type(kind, self.settings.timezone, name)
 
 
-def _plain(value: Any) -> Any:
-    """What JSON doesn't know."""
-    return sorted(value) if isinstance(value, frozenset) else value.value
-
-
-def read_summary_definition(values: dict[str, Any]) -> SummaryStreamDefinition:
-    """What was kept, from its JSON without format and kind."""
-    asked, columns = values["query"], values["columns"]
-    given, keyed = asked["probabilities"], asked["keyed_types"]
-    query = SummaryQuery(
-        **{
-            **asked,
-            "aggregate": SummaryAggregate(asked["aggregate"]),
-            "selection": Selection(asked["selection"]),
-            "strategy": Strategy(asked["strategy"]),
-            "unknown_types": UnknownTypes(asked["unknown_types"]),
-            "types": tuple(asked["types"]),
-            "partition_by": tuple(asked["partition_by"]),
-            "probabilities": None if given is None else tuple((name, share) for name, share in given),
-            "keyed_types": None if keyed is None else frozenset(keyed),
-        }
-    )
-    return SummaryStreamDefinition(
-        query=query,
-        columns=SummaryColumns(**{**columns, "ties": tuple(columns["ties"]), "keys": tuple(columns["keys"])}),
-        form=NumberForm(values["form"]),
-        buckets=values["buckets"],
-        schema=values["schema"],
-        trigger=values["trigger"],
-        settings=Settings(**values["settings"]),
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class SummaryStreamTask:
-    """Sent to the executors with every batch. A `BucketTask`."""
+class SummaryBucketTask(BucketTask):
+    """Sent to the executors with every batch."""
 
     query: SummaryQuery
     source: SummaryInput
     form: NumberForm
-    shipped: pa.Schema
-    output: pa.Schema
-    fingerprint: str
-    definition: str
 
-    @property
-    def worker(self) -> SummaryStreamWorker:
-        """The same one for all batches that a Python worker serves."""
-        return _worker(ByDefinition(self))
+    def new_core(self) -> SummaryStreamWorker:
+        from ostinato.summaries.stream.summary_stream import SummaryStreamWorker
+
+        names = self.shipped.names
+        return SummaryStreamWorker(
+            self.query,
+            self.source,
+            key_hash=KEY_HASH if KEY_HASH in names else None,
+            trigger=TRIGGER if TRIGGER in names else None,
+            fingerprint=self.fingerprint,
+        )
 
     def rows(self, results: tuple[Asked, ...]) -> pa.Table:
-        """Answers as they leave."""
         from ostinato.summaries.task.summary_answers import AnswerLayout
 
         layout = AnswerLayout(self.source, self.query, self.form)
@@ -142,16 +145,3 @@ class SummaryStreamTask:
             found = layout.columns(answering, asked.answers, asked.asked_at_us)
             tables.append(pa.Table.from_arrays([*asked.keys, *found.values()], schema=self.output))
         return pa.concat_tables([self.output.empty_table(), *tables])
-
-
-@functools.lru_cache(maxsize=8)
-def _worker(key: ByDefinition[SummaryStreamTask]) -> SummaryStreamWorker:
-    from ostinato.summaries.stream.summary_stream import SummaryStreamWorker
-
-    task, names = key.task, key.task.shipped.names
-    return SummaryStreamWorker(
-        task.query,
-        task.source,
-        key_hash=KEY_HASH if KEY_HASH in names else None,
-        trigger=TRIGGER if TRIGGER in names else None,
-    )

@@ -20,7 +20,8 @@ from ostinato.spark.shipping.row_errors import refusal
 from ostinato.spark.shipping.shipped_rows import ShippedRows
 from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
-from ostinato.spark.streams.streaming import through_buckets
+from ostinato.spark.streams.stream_definition import columns_as_json
+from ostinato.spark.streams.stream_operator import through_buckets
 from ostinato.spark.summaries.batch_summaries import (
     answer_fields,
     columns_read,
@@ -29,7 +30,7 @@ from ostinato.spark.summaries.batch_summaries import (
     stored_schema,
 )
 from ostinato.spark.summaries.summary_processor import SummaryProcessor
-from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryStreamDefinition, SummaryStreamTask
+from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryBucketTask, SummaryDefinition
 
 if TYPE_CHECKING:
     from ostinato.api.summaries import StreamSummary
@@ -39,14 +40,14 @@ def run_stream(summary: StreamSummary, df: DataFrame, trigger_events: str | None
     """The answers as a streaming DataFrame; nothing runs yet. `trigger_events` is a condition in SQL."""
     check_machine(df.sparkSession)
     definition = define_summary(summary, df, trigger_events)
-    time = definition.columns.time
+    time = definition.roles.time
     if watermark_delay_ms(df, time) is None:
         raise without_watermark(df, time, None)
     fields = answer_fields(definition.layout(), df)
     shipped = _shipped(definition, df)
     answers = through_buckets(
-        shipped.selected(),
-        [shipped.column(name) for name in definition.columns.keys],
+        shipped,
+        definition.roles.keys,
         definition.buckets,
         summary_task(definition),
         stored_schema(fields),
@@ -57,7 +58,7 @@ def run_stream(summary: StreamSummary, df: DataFrame, trigger_events: str | None
     return named_answers(answers, fields)
 
 
-def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | None) -> SummaryStreamDefinition:
+def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | None) -> SummaryDefinition:
     """What is being asked, to be kept. Raises where a stream, or the DataFrame's columns, can't answer it."""
     if summary.query.keyed_types is not None:
         raise QueryError(
@@ -69,12 +70,12 @@ def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | 
     source = columns_read(summary, given)
     if trigger_events is not None:
         _check_condition(df, trigger_events)
-    return SummaryStreamDefinition(
+    return SummaryDefinition(
         query=summary.query,
-        columns=source.columns,
+        roles=source.columns,
         form=summary.form,
         buckets=summary.buckets,
-        schema=s.StructType([s.StructField(name, df.schema[name].dataType) for name in source.needed]).json(),
+        columns=columns_as_json(df.select(*map(quote, source.needed)).schema),
         trigger=trigger_events,
         settings=given.settings,
     )
@@ -91,7 +92,7 @@ def _check_condition(df: DataFrame, condition: str) -> None:
         raise QueryError("TYPE_MISMATCH", message, hint="trigger_events=\"kind = 'ASK'\"")
 
 
-def summary_task(definition: SummaryStreamDefinition) -> SummaryStreamTask:
+def summary_task(definition: SummaryDefinition) -> SummaryBucketTask:
     """What is sent to the executors."""
     source = definition.source()
     ours = []
@@ -101,22 +102,22 @@ def summary_task(definition: SummaryStreamDefinition) -> SummaryStreamTask:
         ours.append(pa.field(TRIGGER, pa.bool_()))
     types = definition.spark_types
     columns = [pa.field(name, definition.arrow(types[name], name)) for name in source.needed]
-    return SummaryStreamTask(
-        query=definition.query,
-        source=source,
-        form=definition.form,
+    return SummaryBucketTask(
         shipped=pa.schema([*columns, *ours]),
         output=stored_columns(definition.layout()),
         fingerprint=definition.fingerprint,
         definition=definition.to_json(),
+        query=definition.query,
+        source=source,
+        form=definition.form,
     )
 
 
-def _shipped(definition: SummaryStreamDefinition, df: DataFrame) -> ShippedRows:
+def _shipped(definition: SummaryDefinition, df: DataFrame) -> ShippedRows:
     """The columns that the summary reads, a hash of the keys, and whether a row asks."""
     columns = {name: quote(name) for name in definition.spark_types}
-    if definition.columns.keys:
-        columns[KEY_HASH] = f"xxhash64({', '.join(map(quote, definition.columns.keys))})"
+    if definition.roles.keys:
+        columns[KEY_HASH] = f"xxhash64({', '.join(map(quote, definition.roles.keys))})"
     if definition.trigger is not None:
         columns[TRIGGER] = f"coalesce(({definition.trigger}), false)"
     return ShippedRows.of(SparkInput.of(df, definition.settings), columns)

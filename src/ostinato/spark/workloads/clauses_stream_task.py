@@ -1,12 +1,12 @@
-"""What the workers of a stream of clauses need, what is kept beside their state, and the core loaded where it runs."""
+"""Clauses of a workload on a stream: their definition, kept beside the state, and the task that their workers run."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.query.clause_query import LocalQuery, as_local_query
@@ -14,69 +14,75 @@ from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.streams.stream_workers import ByDefinition, definition_json, digest, with_decided
+from ostinato.spark.streams.stream_checkpoint import Checkpoint
+from ostinato.spark.streams.stream_definition import StreamDefinition
+from ostinato.spark.streams.stream_task import BucketTask, with_decided
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
+from ostinato.streams.step import StreamCore
 from ostinato.workloads.bound_request import BoundRequest
 
 if TYPE_CHECKING:
-    from ostinato.workloads.stream.clauses_stream import ClauseRows, ClauseStreamWorker
+    from ostinato.workloads.stream.clauses_stream import ClauseRows
     from ostinato.workloads.task.clauses_worker import ClausesTask
-
-CLAUSES = "clauses"
-"""Tells the definition of clauses that run together from that of one clause."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClauseStreamDefinition:
-    """The clauses of one operator with everything that their answers depend on. Plain values only: never a pickle."""
+class ClausesDefinition(StreamDefinition):
+    """The clauses of one operator with everything that their answers depend on."""
+
+    kind: ClassVar[str] = "clauses"
+    keeps: ClassVar[tuple[str, str]] = (
+        "what the clauses of a workload share, and no runs of one clause to look at",
+        "ost.finish gives the matches that wait for the watermark",
+    )
 
     queries: tuple[str, ...]
     """A clause as rendered from what was understood; a SELECT as it was written."""
     input_names: tuple[str | None, ...]
     names: tuple[str, ...]
     columns: str
-    """The input's columns as Spark's JSON."""
     shipped: str
     """The columns that travel and are kept, with their Arrow types."""
     settings: Settings
     options: EventOptions
     request: BoundRequest
 
-    def to_json(self) -> str:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return definition_json(CLAUSES, {**values, "request": self.request.to_values()})
+    @staticmethod
+    def read(values: dict[str, Any]) -> ClausesDefinition:
+        return ClausesDefinition(
+            **{
+                **values,
+                "queries": tuple(values["queries"]),
+                "input_names": tuple(values["input_names"]),
+                "names": tuple(values["names"]),
+                "settings": Settings(**values["settings"]),
+                "options": EventOptions(**values["options"]),
+                "request": BoundRequest.from_values(values["request"]),
+            }
+        )
 
-    @property
-    def fingerprint(self) -> str:
-        """Differs where the state of the one can't be carried on by the other: it has the merged plan's numbers, and
-        what was learnt under the bounds."""
-        asked = [_told(query) for query in self.parsed()]
+    def values(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"request": self.request.to_values()}
+
+    def state_values(self) -> object:
+        """The state has the merged plan's numbers, and what was learnt under the bounds."""
         apart = self.options.sharing == "never"
         settings = (asdict(self.settings), self.options.buckets, apart, self.request.state_needs(self.names))
-        kept = (asked, self.names, self.shipped, *settings)
-        return digest(kept)
+        return [list(map(_told, self.parsed())), self.names, self.shipped, *settings]
 
     def parsed(self) -> list[LocalQuery]:
         """The queries as they were asked."""
-        found = map(as_local_query, self.queries)
+        queries = map(as_local_query, self.queries)
         return [
             replace(query, clause=replace(query.clause, input_name=name))
-            for query, name in zip(found, self.input_names, strict=True)
+            for query, name in zip(queries, self.input_names, strict=True)
         ]
 
+    def finished(self, opened: Checkpoint) -> DataFrame:
+        """The rows of one query in its own columns; of several as a workload gives them."""
+        from ostinato.spark.workloads.clauses_streaming import finished_clauses
 
-def read_clause_definition(values: dict[str, Any]) -> ClauseStreamDefinition:
-    """What was kept, from its JSON without format and kind."""
-    return ClauseStreamDefinition(
-        queries=tuple(values["queries"]),
-        input_names=tuple(values["input_names"]),
-        names=tuple(values["names"]),
-        columns=values["columns"],
-        shipped=values["shipped"],
-        settings=Settings(**values["settings"]),
-        options=EventOptions(**values["options"]),
-        request=BoundRequest.from_values(values["request"]),
-    )
+        return finished_clauses(self, opened)
 
 
 def written(query: LocalQuery) -> str:
@@ -91,36 +97,21 @@ def _told(query: LocalQuery) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class ClauseStreamTask:
-    """Sent to the executors with every batch. A `BucketTask`."""
+class ClausesBucketTask(BucketTask):
+    """Sent to the executors with every batch."""
 
     task: ClausesTask
     given: ClauseOutput
-    """How rows leave, with when they were decided."""
-    shipped: pa.Schema
+    """How rows leave."""
     conditions: int
     """How many row conditions are packed in what is shipped."""
-    fingerprint: str
-    definition: str
 
-    @property
-    def output(self) -> pa.Schema:
-        return self.given.schema
+    def new_core(self) -> StreamCore[ClauseRows]:
+        from ostinato.workloads.stream.clauses_stream import ClauseStreamWorker
 
-    @property
-    def worker(self) -> ClauseStreamWorker:
-        """The same one for all batches that a Python worker serves."""
-        return _worker(ByDefinition(self))
+        return ClauseStreamWorker(self.task, condition_places(self.conditions), fingerprint=self.fingerprint)
 
     def rows(self, results: ClauseRows) -> pa.Table:
-        """Results as they leave."""
         batches = [batch for clause, rows in enumerate(results.rows) for batch in self.given.rows(clause, rows)]
         batches += [batch for report in results.reports for batch in self.given.report(report)]
         return with_decided(pa.Table.from_batches(batches, self.output), results.decided_us)
-
-
-@functools.lru_cache(maxsize=8)
-def _worker(key: ByDefinition[ClauseStreamTask]) -> ClauseStreamWorker:
-    from ostinato.workloads.stream.clauses_stream import ClauseStreamWorker
-
-    return ClauseStreamWorker(key.task.task, condition_places(key.task.conditions))

@@ -2,7 +2,7 @@
 
 Clauses of one PARTITION BY and ORDER BY that the shared matcher takes are one stateful operator:
 select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> mapInArrow (unpack) -> select. Every other
-clause has the operator that it has by itself (`streaming.py`). Rows of all operators are put together.
+clause has the operator that it has by itself (`clause_streaming.py`). Rows of all operators are put together.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from pyspark.sql import types as s
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.rows.column_names import DECIDED
+from ostinato.spark.clause.clause_streaming import check_query, match_stream, warn_of_unbounded_state
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.spark.shipping.shipped_rows import described, stored_name
 from ostinato.spark.shipping.spark_types import spark_type
-from ostinato.spark.streams.stream_checks import check_machine, check_query, warn_of_unbounded_state
-from ostinato.spark.streams.stream_output import WATERMARK
-from ostinato.spark.streams.streaming import match_stream, through_buckets
-from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows
+from ostinato.spark.streams.stream_buckets import FinishBuckets, with_errors_raised
+from ostinato.spark.streams.stream_checkpoint import Checkpoint
+from ostinato.spark.streams.stream_checks import WATERMARK, check_machine
+from ostinato.spark.streams.stream_definition import check_same_columns, columns_as_json
+from ostinato.spark.streams.stream_operator import through_buckets
+from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, common_rows, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
-from ostinato.spark.workloads.clauses_stream_task import ClauseStreamDefinition, ClauseStreamTask, written
+from ostinato.spark.workloads.clauses_stream_task import ClausesBucketTask, ClausesDefinition, written
 from ostinato.streams.stream_settings import StreamSettings
 from ostinato.workloads.plan.clause_groups import plan_clauses
 from ostinato.workloads.report_rows import REPORT_TYPE
@@ -60,10 +63,9 @@ class StreamPart(TogetherPart):
 
     @functools.cached_property
     def rows(self) -> DataFrame:
-        keys = [self.travelling.shipped.column(name) for name in self.travelling.bound.partition_by]
         return through_buckets(
-            self.travelling.shipped.selected(),
-            keys,
+            self.travelling.shipped,
+            self.travelling.bound.partition_by,
             self.asked.options.buckets,
             self.task,
             self.schema,
@@ -77,34 +79,56 @@ class StreamPart(TogetherPart):
         return s.StructType([*self.fields, s.StructField(DECIDED, s.TimestampType(), metadata=marked)])
 
     @functools.cached_property
-    def task(self) -> ClauseStreamTask:
+    def task(self) -> ClausesBucketTask:
         """What is sent to the executors. Planned again, all queries of the operator are in one stream once more."""
-        definition = self.definition
-        schema = self.travelling.source.arrow_schema(self.schema)
-        return ClauseStreamTask(
-            task=self.clauses_task(on_stream=True),
-            given=ClauseOutput(self.names, self.numbers, self.columns, schema),
+        definition, schema = self.definition, self.travelling.source.arrow_schema(self.schema)
+        return ClausesBucketTask(
             shipped=self.travelling.shipped.schema,
-            conditions=len(self.shared.row_conditions),
+            output=schema,
             fingerprint=definition.fingerprint,
             definition=definition.to_json(),
+            task=self.clauses_task(on_stream=True),
+            given=ClauseOutput(self.names, self.numbers, self.columns, schema),
+            conditions=len(self.shared.row_conditions),
         )
 
     @property
-    def definition(self) -> ClauseStreamDefinition:
+    def definition(self) -> ClausesDefinition:
         """What is being asked, to be kept."""
         queries = [self.asked.queries[number] for number in self.numbers]
-        columns = [s.StructField(field.name, field.dataType) for field in self.asked.df.schema.fields]
-        return ClauseStreamDefinition(
+        return ClausesDefinition(
             queries=tuple(written(query) for query in queries),
             input_names=tuple(query.clause.input_name for query in queries),
             names=self.names,
-            columns=s.StructType(columns).json(),
+            columns=columns_as_json(self.asked.df.schema),
             shipped=described(self.travelling.shipped.schema),
             settings=self.asked.settings,
             options=self.asked.options,
             request=self.request,
         )
+
+
+def finished_clauses(definition: ClausesDefinition, opened: Checkpoint) -> DataFrame:
+    """The matches that wait for the watermark: of one query in its own columns, of several as a workload gives them."""
+    queries, empty = tuple(definition.parsed()), definition.empty_input(opened.spark)
+    asked = ClauseWorkload(
+        queries, definition.names, empty, definition.settings, definition.options, definition.request
+    )
+    part = _FinishedPart(asked, opened)
+    check_same_columns(described(part.travelling.shipped.schema), definition)
+    return part.of_query(0) if len(queries) == 1 else common_rows([part])
+
+
+class _FinishedPart(StreamPart):
+    """The same operator over the state that it left."""
+
+    def __init__(self, asked: ClauseWorkload, opened: Checkpoint) -> None:
+        super().__init__(asked, tuple(range(len(asked.queries))), asked.plans(), delay_ms=None)
+        self.opened = opened
+
+    @functools.cached_property
+    def rows(self) -> DataFrame:
+        return with_errors_raised(self.opened.buckets(), FinishBuckets(self.task), self.schema)
 
 
 class _AlonePart(ClausePart):

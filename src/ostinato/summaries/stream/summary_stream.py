@@ -7,7 +7,6 @@ events in it. Which micro-batches the stream is cut into changes neither what is
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,15 +15,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.stream.clause_stream import Counts
 from ostinato.streams.bucket_state import BucketState, stamped
 from ostinato.streams.intake import Gate
+from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
 from ostinato.summaries.engine.answers import Answering, Answers
 from ostinato.summaries.engine.many_answers import AnsweringPool
 from ostinato.summaries.engine.pool import PooledSummaries
 from ostinato.summaries.engine.summary import Summary
-from ostinato.summaries.engine.summary_state import VERSION
 from ostinato.summaries.language.summary_query import SummaryQuery
 from ostinato.summaries.stream.summary_pages import (
     Ints,
@@ -62,13 +60,9 @@ class SummaryBucket(BucketState):
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryStep:
-    """What comes of one `advance`."""
+class SummaryStep(Step[tuple[Asked, ...]]):
+    """The outcome of one `advance`."""
 
-    results: tuple[Asked, ...]
-    state: SummaryBucket
-    wake_at_us: int | None
-    counts: Counts
     pages: dict[int, bytes | None]
     """Pages to write; None: to remove."""
 
@@ -98,14 +92,20 @@ class SummaryStreamWorker:
     """
 
     def __init__(
-        self, query: SummaryQuery, source: SummaryInput, key_hash: str | None = None, trigger: str | None = None
+        self,
+        query: SummaryQuery,
+        source: SummaryInput,
+        key_hash: str | None = None,
+        trigger: str | None = None,
+        *,
+        fingerprint: str,
     ) -> None:
         self.summary = Summary(query, float_values=source.float_values)
         self.source = source
         self.key_hash = key_hash
         self.trigger = trigger
         self.gate = Gate(source.columns.time)
-        self.fingerprint = hashlib.sha256(repr((query, source, VERSION)).encode()).hexdigest()
+        self.fingerprint = fingerprint
         self.answering = Answering(self.summary)
         self._fresh = AnsweringPool(self.summary).fresh_row
 

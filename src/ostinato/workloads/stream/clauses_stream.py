@@ -8,21 +8,18 @@ too. `clauses_stream_rows.py` says which rows these are.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.clause.language.clause_render import render_clause
-from ostinato.clause.stream.clause_stream import Counts
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.rows.batches import Batch, OutputRows, row_masks
+from ostinato.rows.batches import OutputRows, batch_of
 from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate
 from ostinato.streams.record_batches import joined
+from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
-from ostinato.workloads.plan.typed_clauses import TypedClauses
 from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.stream.clauses_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows
 from ostinato.workloads.task.clauses_worker import ClausesTask, StreamFound, StreamMatcher, row_conditions
@@ -41,23 +38,13 @@ class ClauseRows:
     """Under a bound: what was given up."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseStep:
-    """What comes of one `advance`."""
-
-    results: ClauseRows
-    state: BucketState
-    wake_at_us: int | None
-    counts: Counts
-
-
 class ClauseStreamWorker:
     """Clauses over buckets of partitions; holds nothing between steps.
 
     `task` has one stream, and all clauses are of it. `conditions` say where its row conditions arrive.
     """
 
-    def __init__(self, task: ClausesTask, conditions: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, task: ClausesTask, conditions: Sequence[tuple[str, int]], *, fingerprint: str) -> None:
         (stream,) = task.typed.streams
         assert not task.typed.alone
         self.typed = task.typed
@@ -66,15 +53,12 @@ class ClauseStreamWorker:
         self.time = stream.stream.order_by[0].column
         self.reach = Reach([typed.plan for typed in task.typed.clauses])
         self.gate = Gate(self.time)
-        self.fingerprint = _fingerprint(task.typed, task.names, self.conditions)
+        self.fingerprint = fingerprint
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
-    ) -> ClauseStep:
-        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
-
-        `finished`: no rows will follow, whatever the watermark says.
-        """
+    ) -> Step[ClauseRows]:
+        """One step: `StreamCore.advance`."""
         header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
         before, found = _carried(header, state), None
         left, open_rows = before, state.open_rows
@@ -88,7 +72,7 @@ class ClauseStreamWorker:
             left, after = NOTHING_CARRIED, EMPTY
         else:
             after = BucketState(stamped(_header(left), intake.known_until, self.fingerprint), open_rows, intake.waiting)
-        return ClauseStep(
+        return Step(
             results=_results(found, intake.decided_us(finished=finished)),
             state=after,
             wake_at_us=None if finished else intake.waiting_from,
@@ -103,8 +87,7 @@ class ClauseStreamWorker:
 
     def _found(self, before: Carried, rows: pa.RecordBatch, finished: bool) -> StreamFound:
         """What the rows complete; those that were carried on are the first of them."""
-        arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
-        batch = Batch(rows.num_rows, arrays, row_masks(arrays, self.conditions))
+        batch = batch_of(rows, self.conditions)
         conditions = row_conditions(self.typed, batch)
         return self.matcher.advance(batch, conditions, before.history(), before.engine, finished=finished)
 
@@ -145,14 +128,3 @@ def _carried(header: pa.RecordBatch | None, state: BucketState) -> Carried:
     check_ranges(what, {"apart": (apart, 0, carried.count), "partial matches": (partial_matches, 0, LARGEST)})
     check(engine is not None or carried.rows is None, what, "there are rows, and no partial matches")
     return carried
-
-
-def _fingerprint(typed: TypedClauses, names: Sequence[str], conditions: Sequence[tuple[str, int]]) -> str:
-    """Tells apart workloads whose states mean different things."""
-    (stream,) = typed.streams
-    inputs, settings = stream.inputs, stream.inputs.settings
-    clauses = [render_clause(clause.plan.bound.clause) for clause in typed.clauses]
-    kinds = [(item.name, str(inputs.input_types[item.expr])) for item in inputs.plan.inputs]
-    states = len(stream.merged.nodes)  # more where clauses share none
-    kept = (clauses, tuple(names), states, kinds, tuple(conditions), settings.ansi, settings.timezone)
-    return hashlib.sha256(repr(kept).encode()).hexdigest()

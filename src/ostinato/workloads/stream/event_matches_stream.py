@@ -15,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.stream.clause_stream import Counts
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
-from ostinato.event_queries.stream.trend_steps import TrendRows, TrendStep, fingerprint_of
+from ostinato.event_queries.stream.trend_steps import TrendRows
 from ostinato.event_queries.task.match_columns import Scene, shown_matches
 from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker, output_of
 from ostinato.expressions.values.value_order import group_numbers
@@ -26,6 +25,7 @@ from ostinato.rows.column_names import PREFIX
 from ostinato.streams.bucket_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate, Intake
 from ostinato.streams.record_batches import joined
+from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import Section, check, check_columns_are
 from ostinato.workloads.task.arrival_rows import Arrival, Numbering, arrive, links, next_link
 from ostinato.workloads.task.shared_event_matches import SharedPlan
@@ -79,6 +79,8 @@ class SharedStreamWorker:
         conditions: Sequence[tuple[str, int]],
         shared: SharedPlan,
         options: TrendOptions = TrendOptions(),
+        *,
+        fingerprint: str,
     ) -> None:
         (stream,) = typed.plan.streams
         self.group_by, self.keys, self.time = stream.group_by, stream.keys, stream.time
@@ -88,19 +90,16 @@ class SharedStreamWorker:
         self.engine = shared.engine()
         self.worker = TrendWorker(typed, names, options)
         self.gate = Gate(stream.time)
-        self.fingerprint = fingerprint_of(typed, self.conditions)
+        self.fingerprint = fingerprint
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
-    ) -> TrendStep:
-        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
-
-        `finished`: no rows will follow, whatever the watermark says.
-        """
+    ) -> Step[TrendRows]:
+        """One step: `StreamCore.advance`."""
         header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
         before = self._carried(header, read_rows(state.open_rows, Section.OPEN_ROWS))
         found = self._matched(before, intake.released, finished)
-        return TrendStep(
+        return Step(
             results=TrendRows(found.columns, intake.decided_us(finished=finished), found.reports),
             state=BucketState() if finished else self._state(found.carried, intake),
             wake_at_us=None if finished else intake.waiting_from,

@@ -14,10 +14,8 @@ from ostinato.errors import QueryError
 from ostinato.expressions.syntax import Case, Column, Expr, Operator
 from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED
 from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.spark.streams.stream_checks import WATERMARK
 from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
-
-WATERMARK = "spark.watermarkDelayMs"
-"""The key of a column's metadata by which Spark knows the event time."""
 
 
 def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | None = None) -> s.StructType:

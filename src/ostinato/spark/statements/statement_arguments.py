@@ -8,9 +8,7 @@ from typing import Any
 from ostinato.calls.options import shown
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.rows.arrow_tables import is_spark_dataframe
-
-Args = dict[str, Any] | list[Any] | None
-"""Values for `:name`, or for each `?` in turn."""
+from ostinato.spark.shipping.sql_with_frames import Args
 
 
 def check_tables(tables: Mapping[str, Any], options: Sequence[str]) -> None:

@@ -7,11 +7,9 @@ the text around them reaches Spark unchanged.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.calls.foreign_errors import only_our_errors
@@ -24,12 +22,11 @@ from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.clause.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
 from ostinato.spark.clause.clause_dataframe import Options, match_dataframe
-from ostinato.spark.clause.statement_arguments import Args, check_tables, parameter_values
 from ostinato.spark.correlations.correlation_dataframe import pairs_of
-from ostinato.spark.correlations.correlation_sql import Piece, correlation_pieces, written_alike
-from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.correlations.correlation_sql import correlation_pieces, written_alike
 from ostinato.spark.session.session_settings import check_spark, session_settings
-from ostinato.spark.shipping.row_errors import refusal
+from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
+from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
 
 
@@ -170,27 +167,6 @@ class _Answerer:
             raise
 
 
-def ask_spark(
-    spark: SparkSession, text: str, pieces: Sequence[Piece], frames: Mapping[str, DataFrame], args: Args
-) -> DataFrame:
-    """Spark's answer to the text with DataFrames in place of some pieces of it."""
-    in_order = sorted(pieces, key=lambda piece: piece[0].start)
-    written, at = [], 0
-    for span, replacement in in_order:
-        written += [_braces(text[at : span.start]), replacement]
-        at = span.end
-    written.append(_braces(text[at:]))
-    with without_error_log():
-        try:
-            result = spark.sql("".join(written), args=args, **frames) if frames else spark.sql(text, args=args)
-            _ = result.schema  # Connect analyses late: let errors show here
-            return result
-        except ParseException as error:
-            raise _not_sql(error, text, [span for span, _ in in_order]) from None
-        except AnalysisException as error:
-            raise refusal(error, None, text) from None
-
-
 def _needed(text: str, written: str, known: tuple[CommonTable, ...]) -> list[list[CommonTable]]:
     """The common tables that the input names, directly or through one another.
 
@@ -254,35 +230,3 @@ def _args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
     values = dict(zip(_marks(text), args, strict=False))
     rest = [value for at, value in values.items() if not any(span.start <= at < span.end for span in spans)]
     return [*rest, *args[len(values) :]]
-
-
-def _braces(text: str) -> str:
-    """Text that Spark's formatter gives back as it is."""
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def _not_sql(error: ParseException, text: str, replaced: Sequence[Span]) -> QueryError:
-    """Spark counts places in the text that it got: up to the first replaced piece they are those of ours."""
-    found = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
-    span = None
-    if found is not None:
-        lines = text.split("\n")
-        line, column = min(int(found[1]), len(lines)), int(found[2])
-        start = sum(len(each) + 1 for each in lines[: line - 1]) + column
-        span = Span(min(start, len(text)), min(start + 1, len(text)))
-        if replaced and start > replaced[0].start:
-            span = _only_place(str(error), text, replaced)
-    return QueryError("SYNTAX_ERROR", refusal(error, None, None).message, text=text, span=span)
-
-
-def _only_place(message: str, text: str, replaced: Sequence[Span]) -> Span | None:
-    """Where the word that Spark stumbled over stands, if it stands in one place only."""
-    near = re.search(r"near '([^']+)'", message)
-    places = [
-        token.span
-        for token in tokenize(text)
-        if near is not None
-        and token.text == near[1]
-        and not any(span.start <= token.span.start < span.end for span in replaced)
-    ]
-    return places[0] if len(places) == 1 else None

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.rows.column_names import PREFIX
+from ostinato.spark.clause.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.shipping.worker_check import Checked
-from ostinato.spark.slices.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
 
 _DIRECTIONS = (
     s.StructField(TARGET, s.IntegerType()),

@@ -1,0 +1,1 @@
+"""Checkpoints of streams, of whatever system: what end of input decides, and what is open."""

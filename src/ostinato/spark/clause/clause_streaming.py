@@ -1,0 +1,51 @@
+"""One clause on a streaming DataFrame, in append mode: the stream operator with what the clause needs around it."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.stream.stream_limits import check_streamable, why_unbounded
+from ostinato.errors import warn
+from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
+from ostinato.spark.clause.clause_stream_task import ClauseDefinition, clause_task
+from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
+from ostinato.spark.streams.stream_operator import through_buckets
+from ostinato.streams.stream_settings import StreamSettings
+
+
+def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
+    """The clause's rows as a streaming DataFrame; nothing runs yet."""
+    check_machine(query.df.sparkSession)
+    delay_ms = check_query(query, eager=stream.eager, can_be_eager=True)
+    warn_of_unbounded_state(query.plan)
+    rows = through_buckets(
+        query.shipped,
+        query.bound.partition_by,
+        stream.buckets,
+        clause_task(query, ClauseDefinition.of(query, stream)),
+        stream_schema(query, stream, delay_ms),
+        has_watermark=delay_ms is not None,
+    )
+    return measured_stream(query, stream, rows)
+
+
+def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = False) -> int | None:
+    """The watermark's delay in milliseconds, or None where there is none and none is needed (`eager`)."""
+    order = query.bound.order_by
+    check_streamable(query.plan, query.source.arrow_column(order[0].column) if order else None)
+    first = order[0]
+    delay_ms = watermark_delay_ms(query.df, first.column)
+    if delay_ms is None and not eager:
+        raise without_watermark(
+            query.df, first.column, query.bound.clause.text, first.key.span, can_be_eager=can_be_eager
+        )
+    return delay_ms
+
+
+def warn_of_unbounded_state(plan: MatchPlan) -> None:
+    """Nothing ends an open run but the rows of its key, and its rows are kept until then."""
+    why = why_unbounded(plan)
+    if why is not None:
+        warn(f"the state of this stream may grow without bound: {why}; add WITHIN to the pattern")

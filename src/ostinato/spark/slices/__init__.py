@@ -1,1 +1,0 @@
-"""One order cut over all tasks."""

@@ -1,0 +1,66 @@
+"""The stream operator that clauses, event queries, workloads and summaries share.
+
+The plan is made of public operations only, so it is the same on Spark Connect:
+select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> where (raises what a bucket reported)
+-> mapInArrow (unpack).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as s
+
+from ostinato.rows.column_names import PREFIX
+from ostinato.spark.shipping.row_errors import RAISES
+from ostinato.spark.shipping.shipped_rows import ShippedRows
+from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_metrics import OBSERVED
+from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket, UnpackResults
+from ostinato.spark.streams.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor
+from ostinato.spark.streams.stream_task import BucketTask
+
+_operators = itertools.count(1)
+"""Numbers by which Spark tells the metrics of operators apart, also of a clause that stands in a query twice."""
+PACKED_TYPE = s.StructType([s.StructField(BUCKET, s.IntegerType()), s.StructField(ROWS, s.BinaryType())])
+
+
+def through_buckets(
+    shipped: ShippedRows,
+    keys: Sequence[str],
+    buckets: int,
+    task: BucketTask,
+    schema: s.StructType,
+    *,
+    has_watermark: bool,
+    bits: tuple[str, ...] = (),
+    processor: Callable[..., BucketProcessor] = BucketProcessor,
+    mode: Literal["Append", "Update"] = "Append",
+) -> DataFrame:
+    """The rows that the task's core gives for the shipped rows, bucket by bucket, in columns of the schema.
+
+    `keys` are shipped columns: rows with equal values share a bucket. `bits` are shipped columns of which one must be
+    other than 0 for a row to matter; none: all rows do. `processor` makes the operator that keeps the buckets' state.
+    """
+    bucket = bucket_of([shipped.column(name) for name in keys], buckets).alias(BUCKET)
+    packed = shipped.selected().select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
+    emitted = packed.groupBy(BUCKET).transformWithState(
+        processor(task, has_watermark=has_watermark),
+        EMITTED,
+        mode,
+        "EventTime" if has_watermark else "None",
+    )
+    sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
+    observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *sums)
+    return observed.where(RAISES).select(FOUND).mapInArrow(UnpackResults(task.output), schema)
+
+
+def bucket_of(keys: Sequence[SparkColumn], buckets: int) -> SparkColumn:
+    """The bucket in which a key's state is."""
+    bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
+    return bucket.cast("int")
