@@ -218,7 +218,7 @@ def test_a_summary_is_restored_from_bytes(data: Any) -> None:
 
 
 def test_all_fields_of_a_key_are_known() -> None:
-    """A new field needs a range: `stream_state._keys`."""
+    """A new field needs a range: `bucket_state._keys`."""
     assert Keys._fields == ("rows", "start", "number", "given", "covered")
 
 

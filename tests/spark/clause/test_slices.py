@@ -112,7 +112,7 @@ import sys
 from pathlib import Path
 
 from pyspark import TaskContext
-from tests.spark.slices.test_slices import QUERIES, prices
+from tests.spark.clause.test_slices import QUERIES, prices
 
 import ostinato as ost
 from ostinato.spark.slices import sliced
