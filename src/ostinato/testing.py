@@ -64,7 +64,8 @@ from ostinato.clause.stream.stream_limits import check_streamable
 from ostinato.errors import QueryError, did_you_mean, speaking_of
 from ostinato.expressions import types as t
 from ostinato.kernels.constants import NO_TIME
-from ostinato.local.local_clause import LocalPlan, local_settings
+from ostinato.local.local_clause import LocalPlan
+from ostinato.local.local_settings import local_settings
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX

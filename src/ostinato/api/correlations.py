@@ -23,8 +23,8 @@ from ostinato.correlations.task.correlation_worker import Advanced, Correlator, 
 from ostinato.correlations.task.step_planner import Thought, declined_strategies
 from ostinato.errors import QueryError, speaking_of
 from ostinato.expressions.types import Settings
-from ostinato.local.local_clause import local_settings
 from ostinato.local.local_correlations import LocalCorrelation
+from ostinato.local.local_settings import local_settings
 from ostinato.local.table_archive import ArchiveReader, TableReader
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
 

@@ -16,7 +16,8 @@ from ostinato.clause.query.clause_query import as_local_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_builder import EventBuilder
 from ostinato.expressions import types as t
-from ostinato.local.local_clause import local_settings, match_table
+from ostinato.local.local_clause import match_table
+from ostinato.local.local_settings import local_settings
 from ostinato.slices.slice_threads import Parallel
 
 

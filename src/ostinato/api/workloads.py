@@ -27,6 +27,8 @@ from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.expressions.lexer import tokenize
+from ostinato.expressions.types import Settings
+from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.workload_rows import WorkloadRows
@@ -158,22 +160,27 @@ class Workload:
         return {name: query for name, query in named if isinstance(query, LocalQuery)}
 
     @only_our_errors()
-    def run(self, data: Any, *, deadline: Duration | None = None) -> WorkloadResult[Any]:
+    def run(
+        self, data: Any, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
+    ) -> WorkloadResult[Any]:
         """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame.
 
-        In this process a run that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED.
+        In this process `ansi` and `timezone` are the rules for expressions, and a run that takes longer than `deadline`
+        ("10 seconds") raises DEADLINE_PASSED. On Spark the session has these rules.
         """
         if is_spark_dataframe(data):
             refuse_deadline(deadline)
+            refuse_settings(ansi, timezone)
             from ostinato.spark.workloads.workload_dataframes import workload_dataframes
 
             return _result(self, workload_dataframes(self, data))
-        return interruptible(lambda: self._run_in_process(data), deadline)
+        settings = local_settings(ansi, timezone)
+        return interruptible(lambda: self._run_in_process(data, settings), deadline)
 
-    def _run_in_process(self, data: Any) -> WorkloadResult[pa.Table]:
+    def _run_in_process(self, data: Any, settings: Settings) -> WorkloadResult[pa.Table]:
         from ostinato.local.local_workloads import workload_tables
 
-        return _result(self, workload_tables(self, data))
+        return _result(self, workload_tables(self, data, settings))
 
 
 def _result(workload: Workload, found: WorkloadRows[T]) -> WorkloadResult[T]:

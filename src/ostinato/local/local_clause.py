@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ostinato.calls.options import a_text, shown, true_or_false
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan, slot_name
 from ostinato.clause.plan.slicing import declined_by_threads, useless_for_threads
 from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.errors import QueryError, speaking_of
+from ostinato.errors import speaking_of
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import Prepared, prepare
 from ostinato.expressions.syntax import Column, Expr, span_of
@@ -40,18 +38,6 @@ def match_table(
     local = LocalPlan(plan, arrow.schema, settings, limits)
     with speaking_of(clause.text):
         return local.run(arrow, parallel)
-
-
-def local_settings(ansi: bool, timezone: str) -> t.Settings:
-    """The session's rules, where there is no session: what `ansi=` and `timezone=` say, checked."""
-    true_or_false("ansi", ansi)
-    hint = "the name of a zone or an offset: 'UTC', 'Europe/Berlin', '+02:00'"
-    settings = t.Settings(ansi=ansi, timezone=a_text("timezone", timezone, hint=hint))
-    try:
-        pc.local_timestamp(pa.scalar(0, settings.timestamp))
-    except pa.ArrowException as error:
-        raise QueryError("INVALID_OPTION", f"timezone can't be {shown(timezone)}", hint=hint) from error
-    return settings
 
 
 class LocalPlan:

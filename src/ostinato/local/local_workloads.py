@@ -33,7 +33,7 @@ class _Answers:
     statistics: Mapping[str, int] = field(default_factory=dict)
 
 
-def workload_tables(workload: Workload, table: Any, settings: t.Settings = t.Settings()) -> WorkloadRows[pa.Table]:
+def workload_tables(workload: Workload, table: Any, settings: t.Settings) -> WorkloadRows[pa.Table]:
     """The rows of all queries of a workload."""
     arrow = as_table(table, settings)
     events = _events(workload, arrow, settings) if workload.events else _Answers()
