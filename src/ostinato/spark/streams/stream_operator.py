@@ -19,15 +19,16 @@ from pyspark.sql import types as s
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import ShippedRows
+from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_metrics import OBSERVED
-from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket, UnpackResults
+from ostinato.spark.streams.stream_packing import BUCKET, PACKED, PackByBucket, UnpackResults
 from ostinato.spark.streams.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor
 from ostinato.spark.streams.stream_task import BucketTask
 
 _operators = itertools.count(1)
 """Numbers by which Spark tells the metrics of operators apart, also of a clause that stands in a query twice."""
-PACKED_TYPE = s.StructType([s.StructField(BUCKET, s.IntegerType()), s.StructField(ROWS, s.BinaryType())])
+PACKED_TYPE = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PACKED])
 
 
 def through_buckets(
