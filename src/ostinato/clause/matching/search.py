@@ -405,18 +405,15 @@ def no_check(state, label, row, depth, key_first, key_end, number, work, conditi
     return 1
 
 
-def build_search(
-    name: str, update: Callable[..., Any], check: Callable[..., Any], *, cached: bool = False
-) -> Callable[..., int]:
+def build_search(name: str, update: Callable[..., Any], check: Callable[..., Any]) -> Callable[..., int]:
     """The search with these functions compiled into it.
 
     `update(label, row, depth, work, conditions)` sets the registers of depth + 1 after a row was consumed under a
     label; `check(state, label, row, depth, key_first, key_end, number, work, conditions)` tests the state's condition
-    over the run: 1 true, 0 not, negative an error code. A new pair means compiling anew. The name must be unique
-    among cached ones: numba files the compiled code under it.
+    over the run: 1 true, 0 not, negative an error code. The name must be unique: numba files the compiled code under
+    it.
     """
-    function = search_in_python(update, check, name)
-    return borrowing_kernel(function, cached=cached)
+    return borrowing_kernel(search_in_python(update, check, name))
 
 
 def search_in_python(update: Callable[..., Any], check: Callable[..., Any], name: str = "search") -> Any:
@@ -427,7 +424,7 @@ def search_in_python(update: Callable[..., Any], check: Callable[..., Any], name
     return function
 
 
-search_plain = build_search("search_plain", no_update, no_check, cached=True)
+search_plain = build_search("search_plain", no_update, no_check)
 """For patterns whose conditions look at the row and its neighbours only."""
 
 
