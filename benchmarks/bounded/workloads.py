@@ -11,7 +11,7 @@ from ostinato.api.events import events
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.task.match_columns import Scene, run_conditions
@@ -104,7 +104,7 @@ def event_work(texts: Sequence[str], table: pa.Table) -> EventWork:
 def clause_work(texts: Sequence[str], table: pa.Table) -> Work:
     """MATCH_RECOGNIZE clauses of one stream, none of which runs alone."""
     names = tuple(f"q{number}" for number in range(1, len(texts) + 1))
-    queries = [as_local_query(text) for text in texts]
+    queries = [as_clause_query(text) for text in texts]
     local = LocalClauses(queries, names, table.schema, SETTINGS, sharing="always")
     assert not local.typed.alone, local.typed.alone
     inputs = share_inputs([make_plan(bind(query.clause, table.schema.names)) for query in queries])

@@ -7,7 +7,7 @@ import time
 import pyarrow as pa
 
 from benchmarks.experiment import SLOW_SECONDS, Scale, best_seconds, expect, interleaved_seconds
-from benchmarks.match.kernel_run import KernelRun, compiling_after
+from benchmarks.match.kernel_run import KernelRun
 from benchmarks.queries import KNOWN_COUNTS, QUERIES, Mode, PatternQuery, Shape, prices
 from benchmarks.records import Baseline, Goal, Record, Sense
 
@@ -49,26 +49,19 @@ def measure_kernel(scale: Scale) -> list[Record]:
 
 
 def _speeds(query: PatternQuery, mode: Mode, run: KernelRun) -> list[Record]:
-    """Conditions over the run are measured both ways; the goal is for compiled ones, and compiling is told apart."""
     case = case_of(query, mode)
-    records = []
-    if run.reads_run:
-        run.whole()
-        interpreted = best_seconds(run.whole, ROUNDS)
-        records.append(Record("match", "kernel", case, "speed, conditions interpreted", ROWS / interpreted, "rows/s"))
-    with compiling_after(rows=0):
-        started = time.perf_counter()
-        found = run.whole()
-        first = time.perf_counter() - started
-        right = KNOWN_COUNTS.get((query.name, mode, ROWS))
-        if right is not None:
-            expect(f"kernel, {case}", found, right)
-        whole = best_seconds(run.whole, ROUNDS)
-        matching = best_seconds(lambda: run.match(run.given_masks), ROUNDS)
-    metric = "speed, conditions compiled" if run.reads_run else "speed"
+    started = time.perf_counter()
+    matches = run.whole()
+    first = time.perf_counter() - started
+    known_matches = KNOWN_COUNTS.get((query.name, mode, ROWS))
+    if known_matches is not None:
+        expect(f"kernel, {case}", matches, known_matches)
+    whole = best_seconds(run.whole, ROUNDS)
+    matching = best_seconds(lambda: run.match(run.given_masks), ROUNDS)
     return [
-        Record("match", "kernel", case, metric, ROWS / whole, "rows/s", goal=goal_of(query), notes=_notes(query, mode)),
-        *records,
+        Record(
+            "match", "kernel", case, "speed", ROWS / whole, "rows/s", goal=goal_of(query), notes=_notes(query, mode)
+        ),
         Record("match", "kernel", case, "speed, row conditions given", ROWS / matching, "rows/s"),
         Record("match", "kernel", case, "compiling: first call above later ones", max(first - whole, 0.0), "s"),
     ]

@@ -5,8 +5,7 @@ That is: row conditions, conditions over neighbours, matching. Parsing, planning
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from benchmarks.queries import Mode, PatternQuery
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.matching import compiled_search as compiled
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
@@ -44,11 +42,6 @@ class KernelRun:
         self._ordered = self._worker.order(self._batch(self.row_conditions()))
         self.given_masks = self.row_conditions()
 
-    @property
-    def reads_run(self) -> bool:
-        """Whether conditions over the run are left to the kernel: interpreted, or compiled where rows are many."""
-        return self._prepared.typed.run is not None
-
     def _leaf(self, node: Any) -> Any:
         return local._column_values(self._arrays)(node)
 
@@ -68,16 +61,6 @@ class KernelRun:
     def whole(self) -> int:
         """All of it; how many matches."""
         return self.match(self.row_conditions())
-
-
-@contextmanager
-def compiling_after(rows: int) -> Iterator[None]:
-    """Inside, conditions over the run are compiled once a query has seen so many rows."""
-    before, compiled.ROWS_BEFORE_COMPILING = compiled.ROWS_BEFORE_COMPILING, rows
-    try:
-        yield
-    finally:
-        compiled.ROWS_BEFORE_COMPILING = before
 
 
 def price_table(price: NDArray[np.float64]) -> pa.Table:

@@ -58,7 +58,7 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.clause.stream.clause_stream import StreamOptions, StreamWorker
 from ostinato.clause.stream.stream_limits import check_streamable
 from ostinato.errors import QueryError, did_you_mean, speaking_of
@@ -102,7 +102,7 @@ class StreamTester:
     ) -> None:
         StreamSettings(late, eager, decision_time=decision_time)  # raises for what isn't an option
         self._settings = local_settings(ansi, timezone)
-        self._asked = as_local_query(query)
+        self._asked = as_clause_query(query)
         self._schema = _schema(columns, self._settings)
         clause = self._asked.clause
         plan = make_plan(bind(clause, self._schema.names))

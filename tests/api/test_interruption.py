@@ -167,13 +167,13 @@ def _wait_for_work() -> None:
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import ostinato as ost, pyarrow as pa
-from ostinato.clause.matching import search
+from ostinato.clause.matching import search_driver
 
 query = "ORDER BY t MEASURES count(*) AS n PATTERN (A+ B) DEFINE B AS sum(A.x) < 0"
 options = {"max_partial_matches": 10**15, "workers": int(sys.argv[1])}
 ost.match(query, pa.table({"t": range(6), "x": [1] * 6}), **options)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs with SIGINT ignored
-flag_of_call, began, sent = search.stop_flag, threading.Event(), []
+flag_of_call, began, sent = search_driver.stop_flag, threading.Event(), []
 
 def noted():
     began.set()
@@ -185,7 +185,7 @@ def interrupt():
     sent.append(time.monotonic())
     os.kill(os.getpid(), signal.SIGINT)
 
-search.stop_flag = noted
+search_driver.stop_flag = noted
 threading.Thread(target=interrupt).start()
 try:
     ost.match(query, pa.table({"t": range(200_000), "x": [1] * 200_000}), **options)

@@ -13,7 +13,7 @@ from tests.cases import Case, load_cases
 from ostinato.clause.language.clause_builder import pattern
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.matching import match_engine as engine
-from ostinato.clause.matching import search
+from ostinato.clause.matching import search_arrays
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
@@ -124,9 +124,9 @@ def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, c
     )
     followed = engine.rules_of(task, whole_keys(np.zeros(1, np.int64)), reads_run=bool(plan.run_conditions)).memo
     told = {
-        search.NO_MEMO: ("none", "a state at a row may be tried again"),
-        search.MEMO_PER_START: "a state at a row is tried once per start",
-        search.MEMO_FOREVER: "a state at a row is tried once, whatever the start",
+        search_arrays.NO_MEMO: ("none", "a state at a row may be tried again"),
+        search_arrays.MEMO_PER_START: "a state at a row is tried once per start",
+        search_arrays.MEMO_FOREVER: "a state at a row is tried once, whatever the start",
     }
     assert memo_rule(plan).startswith(told[followed])
 

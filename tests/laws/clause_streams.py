@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.plan.clause_inputs import share_inputs
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
@@ -38,7 +38,7 @@ class ClauseStream:
     """The state goes through bytes at every step: what isn't in them is lost."""
 
     def __init__(self, texts: Sequence[str], schema: pa.Schema, request: BoundRequest = UNBOUNDED) -> None:
-        self.queries = [as_local_query(text) for text in texts]
+        self.queries = [as_clause_query(text) for text in texts]
         names = names_of(texts)
         self.local = LocalClauses(self.queries, names, schema, Settings(), sharing="always")
         typed = typed_for_stream(self.local, names, not request.is_empty)

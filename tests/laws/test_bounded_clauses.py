@@ -17,7 +17,7 @@ from tests.examples import examples
 from tests.laws.clause_workloads import long_tables, workloads
 from tests.laws.comparison import rows_of
 
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
@@ -30,7 +30,7 @@ Rows = list[tuple[object, ...]]
 
 def alone(texts: list[str], table: pa.Table) -> list[Rows]:
     try:
-        return [comparable(match_table(as_local_query(text).clause, table)) for text in texts]
+        return [comparable(match_table(as_clause_query(text).clause, table)) for text in texts]
     except (MatchError, QueryError):  # the clauses are drawn for all engines; not every one means something
         assume(False)
         raise
@@ -44,7 +44,7 @@ def comparable(table: pa.Table) -> Rows:
 def check(texts: list[str], table: pa.Table) -> None:
     expected = alone(texts, table)
     names = [f"q{i}" for i in range(len(texts))]
-    local = LocalClauses([as_local_query(text) for text in texts], names, table.schema, Settings(), sharing="always")
+    local = LocalClauses([as_clause_query(text) for text in texts], names, table.schema, Settings(), sharing="always")
     event(f"{len(local.typed.alone)} of {len(texts)} alone")
     event(f"matches: {any(expected)}")
     found = local.run(table)
@@ -100,7 +100,7 @@ def crowd(seed: int, count: int = 1_500) -> pa.Table:
 def bounded(table: pa.Table, request: BoundRequest) -> tuple[list[Counter[tuple[object, ...]]], list[float | None]]:
     """The rows of each clause, and the recall reported of each pattern: None where it is unknown."""
     names = [f"q{i}" for i in range(len(CROWDED))]
-    asked = [as_local_query(text) for text in CROWDED]
+    asked = [as_clause_query(text) for text in CROWDED]
     found = LocalClauses(asked, names, table.schema, Settings(), request).run(table)
     recalls = [row["recall_estimate"] for report in found.reports for row in report.table().to_pylist()]
     return [Counter(rows_of(one)) for one in found.tables], recalls
@@ -116,7 +116,7 @@ def bounded(table: pa.Table, request: BoundRequest) -> tuple[list[Counter[tuple[
 )
 def test_a_bound_only_leaves_matches_out(seed: int, shedding: Shedding, bound: dict[str, object]) -> None:
     table = crowd(seed)
-    exact = [Counter(rows) for rows in (rows_of(match_table(as_local_query(text).clause, table)) for text in CROWDED)]
+    exact = [Counter(rows) for rows in (rows_of(match_table(as_clause_query(text).clause, table)) for text in CROWDED)]
     found, _ = bounded(table, BoundRequest(**bound, shedding=shedding, clock=VirtualClock()))  # type: ignore[arg-type]
     event(f"{next(iter(bound))}: left out {sum(map(Counter.total, exact)) > sum(map(Counter.total, found))}")
     for every, some in zip(exact, found, strict=True):
@@ -125,7 +125,7 @@ def test_a_bound_only_leaves_matches_out(seed: int, shedding: Shedding, bound: d
 
 def test_what_is_left_out_is_reported_and_the_same_in_every_run() -> None:
     table = crowd(7)
-    exact = [Counter(rows_of(match_table(as_local_query(text).clause, table))) for text in CROWDED]
+    exact = [Counter(rows_of(match_table(as_clause_query(text).clause, table))) for text in CROWDED]
     request = BoundRequest(latency_bound="20 ns", clock=VirtualClock())
     found, recalls = bounded(table, request)
     assert 0 < sum(map(Counter.total, found)) < sum(map(Counter.total, exact))
@@ -135,7 +135,7 @@ def test_what_is_left_out_is_reported_and_the_same_in_every_run() -> None:
 
 def test_clauses_without_a_bound_stay_exact_beside_others() -> None:
     table = crowd(8)
-    exact = [Counter(rows_of(match_table(as_local_query(text).clause, table))) for text in CROWDED]
+    exact = [Counter(rows_of(match_table(as_clause_query(text).clause, table))) for text in CROWDED]
     found, _ = bounded(table, BoundRequest(latency_bound={"q0": "1 ns", "q2": "1 ns"}, clock=VirtualClock()))
     assert found[1] == exact[1]
     assert found[3] == exact[3]

@@ -19,7 +19,7 @@ from tests.laws.comparison import rows_of
 from tests.laws.strategies import Draw, tables
 from tests.laws.test_stream_equals_batch import Plan, on_time, plans
 
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
@@ -47,7 +47,7 @@ def _without_head(text: str) -> str:
 def shareable(texts: list[str], schema: pa.Schema) -> list[str]:
     """Those that a stream takes together."""
     try:
-        local = LocalClauses([as_local_query(text) for text in texts], names_of(texts), schema, Settings())
+        local = LocalClauses([as_clause_query(text) for text in texts], names_of(texts), schema, Settings())
         alone = typed_for_stream(local, names_of(texts)).alone
     except QueryError:  # the clauses are drawn for all engines; not every one means something
         assume(False)
@@ -58,7 +58,7 @@ def shareable(texts: list[str], schema: pa.Schema) -> list[str]:
 
 def in_batch(texts: list[str], table: pa.Table) -> list[pa.Table] | None:
     """What a batch of the same rows gives; None where it fails."""
-    asked = [as_local_query(text) for text in texts]
+    asked = [as_clause_query(text) for text in texts]
     try:
         return list(LocalClauses(asked, names_of(texts), table.schema, Settings(), sharing="always").run(table).tables)
     except MatchError:

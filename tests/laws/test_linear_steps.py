@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.matching import search
+from ostinato.clause.matching import match_engine, search_driver
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import MatchError
 from ostinato.local.local_clause import match_table
@@ -43,15 +43,15 @@ def hopeless(count: int, pattern: str) -> pa.Table:
 def steps(monkeypatch: pytest.MonkeyPatch, text: str, table: pa.Table) -> tuple[int, pa.Table]:
     """The steps that the search took, and what it found."""
     taken: list[int] = []
-    run = search.run_search
+    run = search_driver.run_search
 
-    def counting(*args: Any) -> search.Outcome:
+    def counting(*args: Any) -> search_driver.SearchOutcome:
         outcome = run(*args)
         taken.append(outcome.steps)
         return outcome
 
     with monkeypatch.context() as patch:
-        patch.setattr(search, "run_search", counting)
+        patch.setattr(match_engine, "run_search", counting)
         found = match_table(parse_clause(text), table)
     assert taken, "the query went another way than through the search"
     return sum(taken), found

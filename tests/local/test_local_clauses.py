@@ -9,7 +9,7 @@ import pytest
 
 import ostinato as ost
 import ostinato.workloads.plan.clause_groups as planning
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError, QueryError
 from ostinato.event_queries.enumeration.event_matches import MatchLimits
@@ -37,7 +37,7 @@ FIRST = "PARTITION BY who ORDER BY n MEASURES LAST(n) AS n PATTERN (A B) DEFINE 
 
 
 def run(*queries: object, table: pa.Table = CALLS, **options: object) -> ClauseTables:
-    asked = [as_local_query(query) for query in queries]
+    asked = [as_clause_query(query) for query in queries]
     names = [f"q{i}" for i in range(1, len(asked) + 1)]
     return LocalClauses(asked, names, table.schema, Settings(), **options).run(table)  # type: ignore[arg-type]
 
@@ -80,7 +80,7 @@ def test_no_rows_give_no_matches() -> None:
 
 
 def test_the_same_query_twice_is_matched_once_and_given_twice() -> None:
-    local = LocalClauses([as_local_query(AB)] * 2, ["one", "other"], CALLS.schema, Settings())
+    local = LocalClauses([as_clause_query(AB)] * 2, ["one", "other"], CALLS.schema, Settings())
     assert len(local.typed.streams[0].merged.nodes) == 3
     found = local.run(CALLS)
     assert found.tables[0] == found.tables[1] == ost.match(AB, CALLS)
@@ -88,7 +88,7 @@ def test_the_same_query_twice_is_matched_once_and_given_twice() -> None:
 
 def test_a_bound_and_no_sharing_keep_the_states_of_every_query_apart() -> None:
     request = BoundRequest(latency_bound="1 s")
-    queries, names = [as_local_query(AB)] * 2, ["one", "other"]
+    queries, names = [as_clause_query(AB)] * 2, ["one", "other"]
     apart = LocalClauses(queries, names, CALLS.schema, Settings(), request, sharing="never")
     assert len(apart.typed.streams[0].merged.nodes) == 5
     assert apart.run(CALLS).tables[1] == ost.match(AB, CALLS)
@@ -96,7 +96,7 @@ def test_a_bound_and_no_sharing_keep_the_states_of_every_query_apart() -> None:
 
 def test_streams_of_a_task_share_its_memory_and_budget() -> None:
     request = BoundRequest(memory_bound="1 MB", batch_budget="1 s")
-    queries = [as_local_query(AB), as_local_query(AB.replace("ORDER BY n", "ORDER BY n DESC"))]
+    queries = [as_clause_query(AB), as_clause_query(AB.replace("ORDER BY n", "ORDER BY n DESC"))]
     local = LocalClauses(queries, ["one", "other"], CALLS.schema, Settings(), request)
     found = [stream.bounds for stream in local.worker.streams]
     assert [(each.memory_bytes, each.batch_budget_ns) for each in found if each is not None] == [
@@ -107,7 +107,9 @@ def test_streams_of_a_task_share_its_memory_and_budget() -> None:
 def test_state_by_instance() -> None:
     found = run(AB, ABD, request=BoundRequest(state="instance"), sharing="always")
     assert found.tables == run(AB, ABD, sharing="never").tables
-    local = LocalClauses([as_local_query(AB)], ["one"], CALLS.schema, Settings(), BoundRequest("1 s", state="instance"))
+    local = LocalClauses(
+        [as_clause_query(AB)], ["one"], CALLS.schema, Settings(), BoundRequest("1 s", state="instance")
+    )
     assert local.worker.streams[0].engine.matcher.shape.instance > 0
 
 

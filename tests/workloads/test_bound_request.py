@@ -11,7 +11,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.api.events import EventsQuery
-from ostinato.clause.query.clause_query import LocalQuery
+from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import RealClock
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
@@ -112,7 +112,7 @@ def test_times_of_the_standard_library_become_text_in_json() -> None:
 
 def test_queries_of_both_forms_are_told_apart() -> None:
     workload = ost.Workload([PAIR, COUNT, CLAUSE, f"SELECT * FROM t MATCH_RECOGNIZE ({CLAUSE})"])
-    assert [type(query) for query in workload.queries] == [EventsQuery, EventsQuery, LocalQuery, LocalQuery]
+    assert [type(query) for query in workload.queries] == [EventsQuery, EventsQuery, ClauseQuery, ClauseQuery]
     assert list(workload.events) == ["q1", "q2"]
     assert list(workload.clauses) == ["q3", "q4"]
 

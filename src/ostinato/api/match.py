@@ -12,7 +12,7 @@ from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_builder import EventBuilder
 from ostinato.expressions import types as t
@@ -61,6 +61,6 @@ def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, paralle
         return match_events(query, table, settings)
     if isinstance(query, Workload):
         raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
-    asked = as_local_query(query)
+    asked = as_clause_query(query)
     found = match_table(asked.clause, table, settings=settings, limits=limits, parallel=parallel)
     return asked.select(found, settings)

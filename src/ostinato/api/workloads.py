@@ -22,7 +22,7 @@ from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
 from ostinato.clause.language.clause_builder import PatternQuery
 from ostinato.clause.query.clause import MatchRecognize
-from ostinato.clause.query.clause_query import LocalQuery, as_local_query
+from ostinato.clause.query.clause_query import ClauseQuery, as_clause_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.event_queries.language.event_binding import TypeArgument
@@ -104,7 +104,7 @@ class Workload:
     On Spark all event queries are one job in which rows are shuffled once for each distinct GROUP BY.
     """
 
-    queries: tuple[EventsQuery | LocalQuery, ...]
+    queries: tuple[EventsQuery | ClauseQuery, ...]
     names: tuple[str, ...]
     options: EventOptions
     request: BoundRequest
@@ -154,10 +154,10 @@ class Workload:
         return {name: query for name, query in named if isinstance(query, EventsQuery)}
 
     @property
-    def clauses(self) -> dict[str, LocalQuery]:
+    def clauses(self) -> dict[str, ClauseQuery]:
         """The MATCH_RECOGNIZE queries by name."""
         named = zip(self.names, self.queries, strict=True)
-        return {name: query for name, query in named if isinstance(query, LocalQuery)}
+        return {name: query for name, query in named if isinstance(query, ClauseQuery)}
 
     @only_our_errors()
     def run(
@@ -212,9 +212,9 @@ def _named(queries: Any, names: Any) -> dict[str, Any]:
 
 def _read(
     query: Any, name: str, type: TypeArgument, time: str | None, options: EventOptions
-) -> EventsQuery | LocalQuery:
+) -> EventsQuery | ClauseQuery:
     if isinstance(query, PatternQuery | MatchRecognize) or (isinstance(query, str) and _is_clause(query)):
-        return as_local_query(query)
+        return as_clause_query(query)
     asked = events(query, type=type, time=time)
     if asked.options not in (EventOptions(), options):
         raise QueryError(

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
-from ostinato.expressions.lexer import Kind
-from ostinato.expressions.syntax import (
-    Call,
-    Case,
-    Cast,
-    ColumnRef,
-    Expr,
-    Extract,
-    Field,
-    Lambda,
-    Literal,
-    Name,
-    Operator,
-    Parameter,
-    Star,
-    Subscript,
-    children,
-    span_of,
-    string_literal,
-)
-
-MAX_DEPTH = 50
-"""How deep expressions may nest; deeper text is an error of ours instead of Python's."""
+from ostinato.expressions.primary_parser import PrimaryParser
+from ostinato.expressions.syntax import Cast, Expr, Field, Operator, Subscript, children, span_of
+from ostinato.expressions.type_texts import read_type
 
 MAX_CHAIN = 140
 """How many operators of a kind may follow one another: `a + b + c` nests to the left."""
 
 MAX_LEVELS = 150
 """How high the tree of an expression may be, parentheses and chains together."""
-
-MAX_LIST = 10_000
-"""How many values a list may have, as that of IN."""
 
 _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
     {"|": "|"},
@@ -49,21 +23,6 @@ _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
     {"*": "*", "/": "/", "%": "%", "DIV": "div"},
 )
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
-_TYPED_LITERALS = {
-    "DATE": "date",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMP_NTZ": "timestamp_ntz",
-    "TIMESTAMP_LTZ": "timestamp_ltz",
-}
-_UNITS = frozenset(
-    unit + plural
-    for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
-    for plural in ("", "S")
-)
-_NOT_A_NAME = frozenset("AND OR NOT THEN WHEN ELSE END AS FROM IN IS LIKE BETWEEN SELECT WHERE".split())
-_NO_PARENTHESES = frozenset(
-    "current_date current_timestamp current_time current_user current_timezone localtimestamp user session_user".split()
-)
 
 
 def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> Expr:
@@ -78,13 +37,8 @@ def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> E
     return expr
 
 
-class ExpressionParser:
-    """Recursive descent over a cursor that it shares with the parser of the clause."""
-
-    def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
-        self.depth = 0
-        self.parameters: list[tuple[str, ...]] = []
+class ExpressionParser(PrimaryParser):
+    """Recursive descent over a cursor that it shares with the parser of the clause: operators, loosest first."""
 
     def expression(self) -> Expr:
         with self._deeper():
@@ -105,16 +59,6 @@ class ExpressionParser:
                 )
             level = [child for node in level for child in children(node)]
 
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            self.cursor.fail(f"expressions nest at most {MAX_DEPTH} levels deep", code="TOO_DEEP")
-        yield
-        self.depth -= 1
-
-    # --- operators, loosest first ---
-
     def _logical(self, word: str) -> Expr:
         """OR and AND chains are kept flat, so that a long one doesn't become a deep tree."""
         operands = [self._logical("AND") if word == "OR" else self._negation()]
@@ -133,12 +77,12 @@ class ExpressionParser:
         return self._comparison()
 
     def _comparison(self) -> Expr:
-        left = self._binary(0)
+        left = self.operand()
         while True:
             op = _COMPARISONS.get(self.cursor.token.upper)
             if op is not None:
                 self.cursor.take()
-                right = self._binary(0)
+                right = self.operand()
                 left = Operator(op, (left, right), _span(left, right))
             elif self.cursor.sees("IS"):
                 left = self._is(left)
@@ -158,7 +102,7 @@ class ExpressionParser:
         negated = cursor.accept("NOT")
         start = cursor.token
         if cursor.accept("DISTINCT", "FROM"):
-            result: Expr = Operator("is distinct from", (left, right := self._binary(0)), _span(left, right))
+            result: Expr = Operator("is distinct from", (left, right := self.operand()), _span(left, right))
         else:
             for word in ("NULL", "TRUE", "FALSE", "UNKNOWN"):
                 if cursor.accept(word):
@@ -179,16 +123,16 @@ class ExpressionParser:
                 cursor.fail("IN needs at least one value")
             result: Expr = Operator("in", (left, *options), _span(left, options[-1]))
         elif cursor.accept("BETWEEN"):
-            low = self._binary(0)
+            low = self.operand()
             cursor.expect("AND")
-            high = self._binary(0)
+            high = self.operand()
             result = Operator("between", (left, low, high), _span(left, high))
         else:
             word = cursor.take().upper
             op = {"REGEXP": "rlike"}.get(word, word.lower())
-            args = [left, self._binary(0)]
+            args = [left, self.operand()]
             if cursor.accept("ESCAPE"):
-                args.append(self._binary(0))
+                args.append(self.operand())
             result = Operator(op, tuple(args), _span(left, args[-1]))
         return Operator("not", (result,), span_of(result)) if negated else result
 
@@ -206,6 +150,9 @@ class ExpressionParser:
             self.cursor.take()
             right = self._binary(here + 1)
             left = Operator(_BINARY[here][token], (left, right), _span(left, right))
+
+    def operand(self) -> Expr:
+        return self._binary(0)
 
     def _unary(self) -> Expr:
         first = self.cursor.token
@@ -231,313 +178,10 @@ class ExpressionParser:
                 expr = Field(expr, name, span.to(span_of(expr)))
             elif cursor.sees("::"):
                 cursor.take()
-                type_text, span = self._type()
+                type_text, span = read_type(cursor)
                 expr = Cast(expr, type_text, span=span.to(span_of(expr)))
             else:
                 return expr
-
-    # --- primaries ---
-
-    def primary(self) -> Expr:
-        cursor, token = self.cursor, self.cursor.token
-        if token.kind is Kind.NUMBER:
-            return Literal("number", cursor.take().text, token.span)
-        if token.kind is Kind.STRING:
-            return self._string()
-        if token.kind is Kind.DOUBLE_QUOTED and not (cursor.double_quoted_identifiers or cursor.ahead().upper == "."):
-            return Literal("string", cursor.take().text, token.span)
-        if token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
-            return self._word()
-        if token.upper == "*":
-            cursor.fail("'*' may only stand inside COUNT(*)")
-        if token.upper != "(":
-            cursor.fail(f"expected an expression, found {cursor.describe()}")
-        return self._parenthesised()
-
-    def _string(self) -> Expr:
-        token = self.cursor.take()
-        kind = "binary" if token.text[0] in "xX" else "string"
-        return Literal(kind, token.text, token.span)
-
-    def _word(self) -> Expr:
-        cursor, token = self.cursor, self.cursor.token
-        word, after = token.upper, cursor.ahead()
-        if word in ("TRUE", "FALSE"):
-            return Literal("boolean", cursor.take().upper, token.span)
-        if word == "NULL":
-            return Literal("null", cursor.take().upper, token.span)
-        if word in _TYPED_LITERALS and after.kind in (Kind.STRING, Kind.DOUBLE_QUOTED):
-            cursor.take()
-            end = cursor.take()
-            return Literal(_TYPED_LITERALS[word], f"{word} {end.text}", token.span.to(end.span))
-        if word == "INTERVAL" and (after.kind in (Kind.STRING, Kind.NUMBER) or after.upper in ("-", "+")):
-            return self._interval()
-        if word == "CASE":
-            return self._case()
-        if word in ("CAST", "TRY_CAST") and after.upper == "(":
-            return self._cast()
-        if word == "EXTRACT" and after.upper == "(":
-            return self._extract()
-        if after.upper == "->":
-            return self._lambda((Name(cursor.take().name, token.kind is not Kind.WORD),), token.span)
-        if word in ("RUNNING", "FINAL") and after.kind is Kind.WORD and cursor.ahead(2).upper == "(":
-            cursor.take()
-            return self._call(word.lower())
-        if after.upper == "(" and token.kind is not Kind.DOUBLE_QUOTED:
-            return self._call(None)
-        if word in _NOT_A_NAME and after.upper != ".":  # PATTERN (START END) makes END.price a column
-            cursor.fail(f"expected an expression, found {cursor.describe()}")
-        return self._reference()
-
-    def _reference(self) -> Expr:
-        cursor = self.cursor
-        name, span = cursor.name("a column")
-        parts = [name]
-        while cursor.sees(".") and cursor.ahead().kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
-            cursor.take()
-            part, end = cursor.name("a column")
-            parts.append(part)
-            span = span.to(end)
-            if len(parts) > MAX_DEPTH:
-                cursor.fail(f"fields nest at most {MAX_DEPTH} levels deep", code="TOO_DEEP", span=span)
-        if any(name.text.lower() in scope for scope in self.parameters):
-            expr: Expr = Parameter(name, span)
-            for part in parts[1:]:
-                expr = Field(expr, part, span)
-            return expr
-        return ColumnRef(tuple(parts), span)
-
-    def _call(self, semantics: str | None) -> Expr:
-        cursor, token = self.cursor, self.cursor.token
-        name = cursor.take().name.lower()
-        cursor.expect("(")
-        if name == "exists":
-            self._refuse_subquery()
-        distinct = cursor.accept("DISTINCT")
-        if not distinct and cursor.sees("ALL") and cursor.ahead().upper not in (")", ","):
-            cursor.take()
-        args = self._special_arguments(name) if not distinct else None
-        if args is None and name == "struct":
-            name, args = "named_struct", [] if cursor.accept(")") else self._fields()
-        elif args is None:
-            args = self._list(")")
-        call = Call(name, tuple(args), distinct, semantics, token.span.to(cursor.tokens[cursor.at - 1].span))
-        for word in ("OVER", "FILTER", "WITHIN"):
-            if cursor.sees(word) and cursor.ahead().upper in ("(", "GROUP"):
-                cursor.fail(f"{word} can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
-        return call
-
-    def _special_arguments(self, name: str) -> list[Expr] | None:
-        """The keyword forms: COUNT(*), COUNT(A.*), SUBSTRING(x FROM a FOR b), POSITION(a IN b)."""
-        cursor = self.cursor
-        if cursor.sees("*", ")"):
-            star = Star(None, cursor.take().span)
-            cursor.expect(")")
-            return [star]
-        if cursor.ahead().upper == "." and cursor.ahead(2).upper == "*":
-            qualifier, span = cursor.name("a variable")
-            cursor.expect(".")
-            end = cursor.expect("*")
-            cursor.expect(")")
-            return [Star(qualifier, span.to(end.span))]
-        named = cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
-        if name == "classifier" and named and cursor.ahead().upper == ")":
-            variable, span = cursor.name("a variable")
-            cursor.expect(")")
-            return [ColumnRef((variable,), span)]
-        if name not in ("substring", "substr", "position", "trim", "overlay") or cursor.sees(")"):
-            return None
-        if name == "trim" and cursor.token.upper in ("BOTH", "LEADING", "TRAILING"):
-            cursor.fail(
-                "TRIM(... FROM ...) isn't supported", hint="write btrim(text, characters)", code="UNSUPPORTED_IN_CLAUSE"
-            )
-        with self._deeper():
-            first = self._binary(0) if name == "position" else self.expression()
-        args = [first]
-        if name == "position" and cursor.accept("IN"):
-            args.append(self.expression())
-        elif name in ("substring", "substr") and cursor.accept("FROM"):
-            args.append(self.expression())
-            if cursor.accept("FOR"):
-                args.append(self.expression())
-        while cursor.accept(","):
-            args.append(self.expression())
-        cursor.expect(")")
-        return args
-
-    def _list(self, end: str) -> list[Expr]:
-        """Expressions separated by commas up to the closing symbol, which is stepped over."""
-        cursor = self.cursor
-        items: list[Expr] = []
-        if cursor.accept(end):
-            return items
-        while True:
-            items.append(self._listed_literal(end) or self.expression())
-            if self._ends_list(end, len(items)):
-                return items
-
-    def _ends_list(self, end: str, count: int) -> bool:
-        """Steps over the closing symbol or over a comma behind the value of this number; whether it was the last."""
-        if self.cursor.accept(end):
-            return True
-        self.cursor.expect(",", hint=f"the list is closed by '{end}'")
-        if count >= MAX_LIST:
-            hint = "put the values into a table and join it before matching"
-            self.cursor.fail(f"a list has at most {MAX_LIST:,} values", code="TOO_MANY_VALUES", hint=hint)
-        return False
-
-    def _listed_literal(self, end: str) -> Expr | None:
-        """A number or string that stands alone in a list: long lists consist of them, so they take a short way."""
-        token = self.cursor.token
-        if token.kind not in (Kind.NUMBER, Kind.STRING) or self.cursor.ahead().upper not in (",", end):
-            return None
-        return self.primary()
-
-    def _fields(self, first: Expr | None = None) -> list[Expr]:
-        """The fields of a struct up to the closing parenthesis: each one's name, then its value.
-
-        Spark takes a name from the text of a column or field. Our columns reach Spark under other names, so the name is
-        written down here. `first` is the first value, if it has been read.
-        """
-        cursor = self.cursor
-        items: list[Expr] = []
-        value = first
-        while True:
-            if value is None:
-                value = self.expression()
-            name = _field_name(value, len(items) // 2)
-            if cursor.accept("AS"):
-                name = string_literal(cursor.name("a field name")[0].text)
-            items += [name, value]
-            value = None
-            if self._ends_list(")", len(items) // 2):
-                return items
-
-    def _parenthesised(self) -> Expr:
-        cursor, start = self.cursor, self.cursor.token
-        names = self._lambda_parameters()
-        if names is not None:
-            return self._lambda(names, start.span)
-        cursor.expect("(")
-        self._refuse_subquery()
-        if cursor.sees(")"):
-            cursor.fail("empty parentheses are no expression", span=start.span)
-        inner = self.expression()
-        if cursor.accept(")"):
-            return inner
-        fields = self._fields(inner)
-        if len(fields) == 2:
-            cursor.fail(
-                "a name can't be given here", span=start.span, hint="a struct of one field is struct(x AS name)"
-            )
-        return Call("named_struct", tuple(fields), span=start.span.to(cursor.tokens[cursor.at - 1].span))
-
-    def _lambda_parameters(self) -> tuple[Name, ...] | None:
-        """The names of `(x, y) ->` if that is what stands here; steps over them then."""
-        cursor, steps, names = self.cursor, 1, []
-        while cursor.ahead(steps).kind is Kind.WORD:
-            names.append(Name(cursor.ahead(steps).text))
-            steps += 1
-            if cursor.ahead(steps).upper != ",":
-                break
-            steps += 1
-        if names and cursor.ahead(steps).upper == ")" and cursor.ahead(steps + 1).upper == "->":
-            cursor.at += steps + 1
-            return tuple(names)
-        return None
-
-    def _lambda(self, names: tuple[Name, ...], start: Span) -> Expr:
-        self.cursor.expect("->")
-        self.parameters.append(tuple(name.text.lower() for name in names))
-        body = self.expression()
-        self.parameters.pop()
-        return Lambda(names, body, start.to(span_of(body)))
-
-    def _refuse_subquery(self) -> None:
-        if self.cursor.token.upper in ("SELECT", "WITH", "VALUES") and self.cursor.ahead().upper != ")":
-            self.cursor.fail("a sub-query can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
-
-    def _case(self) -> Expr:
-        cursor = self.cursor
-        start = cursor.expect("CASE")
-        operand = None if cursor.sees("WHEN") else self.expression()
-        branches = []
-        while cursor.accept("WHEN"):
-            condition = self.expression()
-            cursor.expect("THEN")
-            branches.append((condition, self.expression()))
-        if not branches:
-            cursor.fail(f"expected WHEN, found {cursor.describe()}")
-        default = self.expression() if cursor.accept("ELSE") else None
-        end = cursor.expect("END")
-        return Case(operand, tuple(branches), default, start.span.to(end.span))
-
-    def _cast(self) -> Expr:
-        cursor = self.cursor
-        start = cursor.take()
-        cursor.expect("(")
-        value = self.expression()
-        cursor.expect("AS")
-        type_text, _ = self._type()
-        end = cursor.expect(")")
-        return Cast(value, type_text, start.upper == "TRY_CAST", start.span.to(end.span))
-
-    def _type(self) -> tuple[str, Span]:
-        """A type name with its parameters, as written: DECIMAL(10, 2), ARRAY<STRING>, INTERVAL DAY TO SECOND."""
-        cursor = self.cursor
-        first = cursor.token
-        if first.kind is not Kind.WORD:
-            cursor.fail(f"expected a type, found {cursor.describe()}")
-        cursor.take()
-        span = first.span
-        if first.upper == "INTERVAL":
-            while cursor.token.upper in _UNITS or cursor.sees("TO"):
-                span = span.to(cursor.take().span)
-        for opening, closing in (("(", ")"), ("<", ">")):
-            if cursor.sees(opening):
-                span = span.to(self._balanced(opening, closing))
-                break
-        return self.cursor.text[span.start : span.end], span
-
-    def _balanced(self, opening: str, closing: str) -> Span:
-        cursor, depth = self.cursor, 0
-        while True:
-            token = cursor.token
-            if token.kind is Kind.END:
-                cursor.fail(f"the closing '{closing}' of the type is missing")
-            for char in token.upper or "-":
-                depth += (char == opening) - (char == closing)
-            cursor.take()
-            if depth <= 0:
-                return token.span
-
-    def _extract(self) -> Expr:
-        cursor = self.cursor
-        start = cursor.take()
-        cursor.expect("(")
-        unit = cursor.take()
-        cursor.expect("FROM")
-        source = self.expression()
-        end = cursor.expect(")")
-        return Extract(unit.text.upper(), source, start.span.to(end.span))
-
-    def _interval(self) -> Expr:
-        cursor = self.cursor
-        start = cursor.take()
-        end = start.span
-        while True:
-            if cursor.token.upper in ("-", "+"):
-                cursor.take()
-            if cursor.token.kind not in (Kind.STRING, Kind.NUMBER):
-                cursor.fail(f"expected a number, found {cursor.describe()}")
-            end = cursor.take().span
-            if cursor.token.upper in _UNITS:
-                end = cursor.take().span
-                if cursor.sees("TO") and cursor.ahead().upper in _UNITS:
-                    cursor.take()
-                    end = cursor.take().span
-            if not (cursor.token.kind in (Kind.STRING, Kind.NUMBER) and cursor.ahead().upper in _UNITS):
-                return Literal("interval", cursor.text[start.span.start : end.end], start.span.to(end))
 
 
 def _span(first: Expr, last: Expr) -> Span | None:
@@ -545,14 +189,9 @@ def _span(first: Expr, last: Expr) -> Span | None:
     return None if span is None else span.to(span_of(last))
 
 
-def _field_name(value: Expr, place: int) -> Literal:
-    """The name that Spark gives a struct's field at this place, counted from 0, where none is written."""
-    match value:
-        case ColumnRef(parts=(*_, name)) | Field(name=name) | Parameter(name=name):
-            return string_literal(name.text)
-        case Subscript(index=Literal(kind="string") as name):
-            return name
-    return string_literal(f"col{place + 1}")
+_NO_PARENTHESES = frozenset(
+    "current_date current_timestamp current_time current_user current_timezone localtimestamp user session_user".split()
+)
 
 
 def is_niladic(name: str) -> bool:

@@ -11,7 +11,7 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import LocalQuery
+from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.errors import speaking_of
 from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
 from ostinato.expressions.syntax import Column, Expr
@@ -41,7 +41,7 @@ class LocalClauses:
 
     def __init__(
         self,
-        queries: Sequence[LocalQuery],
+        queries: Sequence[ClauseQuery],
         names: Sequence[str],
         schema: pa.Schema,
         settings: Settings,

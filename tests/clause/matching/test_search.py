@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.clause.matching import search
+from ostinato.clause.matching import search_arrays
 
 ROWS = 5_000
 
@@ -41,7 +41,7 @@ def test_one_key_may_try_a_hundred_times_what_one_row_may() -> None:
 
 
 def test_matches_that_hold_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "LARGEST_PATH", 100_000)
+    monkeypatch.setattr(search_arrays, "LARGEST_PATH", 100_000)
     with pytest.raises(ost.MatchError) as caught:
         ost.match("ORDER BY id MEASURES A.id AS x ALL MATCHES PATTERN (A+)", ids(500))
     assert caught.value.code == "RESULT_TOO_LARGE"

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.local.test_local_clauses import AB, ABD, CALLS, FIRST
 
 import ostinato as ost
-from ostinato.clause.query.clause_query import as_local_query
+from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
@@ -28,7 +28,9 @@ def asked(
     df: DataFrame, *queries: str, request: BoundRequest = UNBOUNDED, sharing: Sharing = "dynamic"
 ) -> SparkClauses:
     names = [f"q{i}" for i in range(1, len(queries) + 1)]
-    return SparkClauses([as_local_query(query) for query in queries], names, df, EventOptions(sharing=sharing), request)
+    return SparkClauses(
+        [as_clause_query(query) for query in queries], names, df, EventOptions(sharing=sharing), request
+    )
 
 
 def rows(df: DataFrame) -> list[tuple[Any, ...]]:

@@ -15,10 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.clause.matching import search as s
+from ostinato.clause.matching import search_arrays as s
 from ostinato.clause.matching.match_engine import OverRun, Task, check_longest, rules_of
 from ostinato.clause.matching.nfa_tables import Automaton, pack_bits
 from ostinato.clause.matching.reachability import NO_STATES, Reachable, reachable_states
+from ostinato.clause.matching.search import search_plain
+from ostinato.clause.matching.search_driver import run_search
 from ostinato.clause.matching.search_failures import failure_of
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.matching.symbols import symbols_of
@@ -124,12 +126,12 @@ def find(prepared: Prepared, probes: Probes, mode: ProbeMode, known_until: int =
     """The matches of the mode in each probe; with WITHIN, rows that follow are later than `known_until`."""
     task, over_run = prepared.task, prepared.over_run
     count = len(probes.start)
-    starts = s.Starts(probes.start.copy(), probes.stop, np.zeros(count, np.int64), np.full(count, -1, np.int64))
-    outcome = s.run_search(
-        s.search_plain if over_run is None else over_run.search,
+    starts = s.SpanStarts(probes.start.copy(), probes.stop, np.zeros(count, np.int64), np.full(count, -1, np.int64))
+    outcome = run_search(
+        search_plain if over_run is None else over_run.search,
         task.automaton,
         _rules(prepared, mode),
-        s.Rows(
+        s.SearchRows(
             probes.first,
             probes.last_end,
             probes.end,
@@ -146,14 +148,14 @@ def find(prepared: Prepared, probes: Probes, mode: ProbeMode, known_until: int =
     )
     if outcome.failure:
         raise failure_of(task, outcome.failure, outcome.failed_row)
-    found = _in_order(outcome.found, np.repeat(np.arange(count), starts.number), keeps_path=task.needs_path)
+    found = _in_order(outcome.matches, np.repeat(np.arange(count), starts.number), keeps_path=task.needs_path)
     if mode is not ProbeMode.CHAINED:
         return found
     stopped = np.flatnonzero(starts.row < probes.stop)
     return found._replace(open_probe=stopped, open_start=starts.row[stopped])
 
 
-def _rules(prepared: Prepared, mode: ProbeMode) -> s.Rules:
+def _rules(prepared: Prepared, mode: ProbeMode) -> s.SearchRules:
     task, reads_run = prepared.task, prepared.over_run is not None
     is_bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
@@ -170,7 +172,7 @@ def _rules(prepared: Prepared, mode: ProbeMode) -> s.Rules:
     )
 
 
-def _in_order(found: s.Found, probe: Ints, *, keeps_path: bool) -> ProbeMatches:
+def _in_order(found: s.MatchBuffers, probe: Ints, *, keeps_path: bool) -> ProbeMatches:
     """The records of the search, which come by probe, start and preference, as matches and open starts."""
     is_open = found.number == s.OPEN_START
     path_at = np.cumsum(found.length) - found.length if keeps_path else np.zeros(len(probe), np.int64)

@@ -1,8 +1,8 @@
-"""The search with the interpreter of conditions in it: for patterns that read the run, without compiling anything."""
+"""The search with the interpreter of run conditions compiled into it: one kernel for all queries that read the run."""
 
 from __future__ import annotations
 
 from ostinato.clause.matching.search import build_search
 from ostinato.expressions.run_conditions.interpreter import check, update
 
-search_interpreted = build_search("search_interpreted", update, check, cached=True)
+search_interpreted = build_search("search_interpreted", update, check)

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.clause.automaton.nfa import Nfa
-from ostinato.clause.matching import search as s
+from ostinato.clause.matching import search_arrays as s
 from ostinato.clause.matching.nfa_tables import Automaton, automaton_tables
 from ostinato.clause.matching.reachability import Reachable, reachable_states
+from ostinato.clause.matching.search import search_plain
+from ostinato.clause.matching.search_driver import run_search
 from ostinato.clause.matching.search_failures import failure_of
 from ostinato.clause.matching.shifts import after_last, starting_rows, without_overlap
 from ostinato.clause.matching.spans import Spans
@@ -147,12 +149,12 @@ def match_by_search(
     else:
         reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, spans.start, spans.end, spans.is_open)
     rules = rules_of(task, spans, reads_run=over_run is not None)
-    starts = s.Starts(spans.start.copy(), spans.stop, spans.number.copy(), np.full(len(spans.start), -1, np.int64))
-    outcome = s.run_search(
-        s.search_plain if over_run is None else over_run.search,
+    starts = s.SpanStarts(spans.start.copy(), spans.stop, spans.number.copy(), np.full(len(spans.start), -1, np.int64))
+    outcome = run_search(
+        search_plain if over_run is None else over_run.search,
         automaton,
         rules,
-        s.Rows(
+        s.SearchRows(
             rows.key_at[:-1],
             rows.key_at[1:],
             spans.end,
@@ -169,7 +171,7 @@ def match_by_search(
     )
     if outcome.failure:
         raise failure_of(task, outcome.failure, outcome.failed_row)
-    found = outcome.found
+    found = outcome.matches
     matches = _matches(rows, found.start, found.length, found.number, found.path if rules.keep_path else None, task)
     if spans.given is None:
         return Searched(matches, starts.row, starts.number, found.ahead)
@@ -191,7 +193,7 @@ def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
         )
 
 
-def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.Rules:
+def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.SearchRules:
     """How the kernel has to search for the task."""
     bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
@@ -200,7 +202,7 @@ def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.Rules:
             memo = s.MEMO_FOREVER
         elif bounded or task.mode is not MatchMode.PREFERRED:
             memo = s.MEMO_PER_START
-    return s.Rules(
+    return s.SearchRules(
         mode=_MODES[task.mode],
         skip=_SKIPS[task.skip.kind],
         skip_labels=np.array([name in task.skip_rows for name in task.variables], np.bool_),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ostinato.clause.matching import search as s
+from ostinato.clause.matching import search_arrays as s
 from ostinato.errors import MatchError
 from ostinato.expressions.run_conditions.opcodes import DIVIDE_BY_ZERO, OVERFLOW
 

@@ -22,7 +22,7 @@ from ostinato.expressions.types import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class LocalQuery:
+class ClauseQuery:
     """The clause, and what is selected of its rows."""
 
     clause: MatchRecognize
@@ -103,20 +103,20 @@ def _column(node: Expr, found: pa.Table) -> pa.ChunkedArray | None:
     return None
 
 
-def as_local_query(query: Any) -> LocalQuery:
+def as_clause_query(query: Any) -> ClauseQuery:
     """A clause's text, `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`, a pattern builder or a parsed clause."""
     if isinstance(query, PatternQuery):
-        return LocalQuery(query.query)
+        return ClauseQuery(query.query)
     if isinstance(query, MatchRecognize):
-        return LocalQuery(query)
+        return ClauseQuery(query)
     if not isinstance(query, str):
         raise QueryError("NOT_A_QUERY", f"expected the text of a query, got {type(query).__name__}")
     if first_token(query).upper not in ("SELECT", "WITH", "FROM"):
-        return LocalQuery(parse_clause(query))
+        return ClauseQuery(parse_clause(query))
     return _read_select(query)
 
 
-def _read_select(text: str) -> LocalQuery:
+def _read_select(text: str) -> ClauseQuery:
     clauses = read_statement(text).clauses
     cursor = Cursor(text)
     if len(clauses) != 1 or not cursor.accept("SELECT"):
@@ -140,7 +140,7 @@ def _read_select(text: str) -> LocalQuery:
     if cursor.token.kind is not Kind.END:
         _refuse(text, cursor.token.span)
     body = parse_clause(text[clause.body.start : clause.body.end], input_name=clause.input_name)
-    return LocalQuery(body, items, alias, columns, text)
+    return ClauseQuery(body, items, alias, columns, text)
 
 
 _CLAUSES_BEHIND = frozenset(

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.matching.compiled_search import search_for
 from ostinato.clause.matching.growths import Prepared, prepare
+from ostinato.clause.matching.interpreted_search import search_interpreted
 from ostinato.clause.matching.match_engine import (
     ALWAYS,
     OverRun,
@@ -166,7 +166,7 @@ class Worker:
             return None
         conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
         counts = (len(program.registers), len(program.accumulators))
-        return OverRun(search_for(program, conditions, columns.count), conditions, counts)
+        return OverRun(search_interpreted, conditions, counts)
 
     def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
         """The masks that states need, each once, and which of them each state needs."""

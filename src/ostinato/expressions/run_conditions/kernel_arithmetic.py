@@ -16,8 +16,6 @@ from ostinato.kernels.kernel_cache import inline_kernel
 LARGEST = np.int64(2**63 - 1)
 SMALLEST = np.int64(-(2**63))
 LN, LOG10 = MATH_FUNCTIONS.index("ln"), MATH_FUNCTIONS.index("log10")
-NULL_OUTSIDE_DOMAIN = (LN, LOG10)
-"""The functions that give NULL where they aren't defined."""
 
 
 @inline_kernel

@@ -1,4 +1,4 @@
-"""The small instruction set for conditions over the run: what the interpreter runs and the generator writes out.
+"""The instruction set for conditions over the run, which the interpreter runs.
 
 An instruction is four integers: the operation and a, b, c. Values live on a stack; each is whole (int64: integers,
 booleans, dates, timestamps, durations, unscaled decimals, ranks of texts) or real (float64), or NULL.

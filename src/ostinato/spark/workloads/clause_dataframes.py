@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.query.clause_query import LocalQuery
+from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.session.session_settings import session_settings
@@ -32,7 +32,7 @@ class SparkClauses:
 
     def __init__(
         self,
-        queries: Sequence[LocalQuery],
+        queries: Sequence[ClauseQuery],
         names: Sequence[str],
         df: DataFrame,
         options: EventOptions,

@@ -21,7 +21,7 @@ from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import Input, MatchPlan, make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import Output
-from ostinato.clause.query.clause_query import LocalQuery
+from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.errors import speaking_of
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import quote, render_expression
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class ClauseWorkload:
     """Clauses by name, what they are asked of, and how."""
 
-    queries: tuple[LocalQuery, ...]
+    queries: tuple[ClauseQuery, ...]
     names: tuple[str, ...]
     df: DataFrame
     settings: Settings
@@ -213,7 +213,7 @@ class TogetherPart(ClausePart):
         return [over_outputs(expr) for _, expr in query.selected(names)]
 
 
-def selected_rows(query: LocalQuery, found: DataFrame) -> DataFrame:
+def selected_rows(query: ClauseQuery, found: DataFrame) -> DataFrame:
     """What a query selects of its clause's rows."""
     if query.selects_all:
         return found

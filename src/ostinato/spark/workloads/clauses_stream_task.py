@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from ostinato.clause.language.clause_render import render_clause
-from ostinato.clause.query.clause_query import LocalQuery, as_local_query
+from ostinato.clause.query.clause_query import ClauseQuery, as_clause_query
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
@@ -70,9 +70,9 @@ class ClausesDefinition(StreamDefinition):
         settings = (asdict(self.settings), self.options.buckets, apart, self.request.state_needs(self.names))
         return [list(map(_told, self.parsed())), self.names, self.shipped, *settings]
 
-    def parsed(self) -> list[LocalQuery]:
+    def parsed(self) -> list[ClauseQuery]:
         """The queries as they were asked."""
-        queries = map(as_local_query, self.queries)
+        queries = map(as_clause_query, self.queries)
         return [
             replace(query, clause=replace(query.clause, input_name=name))
             for query, name in zip(queries, self.input_names, strict=True)
@@ -85,12 +85,12 @@ class ClausesDefinition(StreamDefinition):
         return finished_clauses(self, opened)
 
 
-def written(query: LocalQuery) -> str:
+def written(query: ClauseQuery) -> str:
     """The text from which the query can be read again."""
     return render_clause(query.clause) if query.text is None else query.text
 
 
-def _told(query: LocalQuery) -> list[Any]:
+def _told(query: ClauseQuery) -> list[Any]:
     """What the query asks: spaces and comments of the user's text make no other query."""
     items = [(item.name, None if item.expr is None else render_expression(item.expr)) for item in query.items]
     return [render_clause(query.clause), query.clause.input_name, items, query.columns]

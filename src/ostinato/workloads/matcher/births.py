@@ -160,7 +160,7 @@ def class_by_features(new, node, row, store, buckets, checks):  # type: ignore[n
         store.nulls[new] = checks.last.nulls[node]
         return checks.last.of_class[node]
     for i in range(count):
-        is_there, value = feature_value(checks.feature[first + i], row, checks)
+        is_there, value = feature_value(checks.feature[first + i], row, work, checks.conditions)
         store.features[new, i] = value
         if not is_there:
             nulls |= 1 << i

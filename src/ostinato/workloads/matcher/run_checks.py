@@ -19,7 +19,6 @@ from ostinato.expressions.run_conditions.run_columns import Column, tie_to_colum
 from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.workloads.matcher.quick_checks import QuickTables
-from ostinato.workloads.matcher.quick_values import QuickValues, quick_value
 from ostinato.workloads.matcher.register_reads import LastBirths, Reads, no_births
 from ostinato.workloads.matcher.store import LENGTH, NODE, PARENT, ROW, older, older_than_new
 from ostinato.workloads.merging.merged_plan import MergedPlan
@@ -53,7 +52,6 @@ class RunChecks(NamedTuple):
     feature: Ints
     """By node the values that are its features."""
     quick: QuickTables
-    values: QuickValues
     reads: Reads
     last: LastBirths
     work: RunWork
@@ -63,7 +61,6 @@ class StepsAsk(NamedTuple):
     """What doesn't depend on the rows at hand."""
 
     quick: QuickTables
-    values: QuickValues
     reads: Reads
 
 
@@ -111,7 +108,6 @@ def tie_run_checks(
         feature_at=at,
         feature=np.array([value for some in conditions.features for value in some], np.int64),
         quick=asked.quick,
-        values=asked.values,
         reads=asked.reads,
         last=no_births(asked.reads),
         work=RunWork(
@@ -207,15 +203,7 @@ def ask(number, pm, segment, row, label, labels, links, kin, each_of, register_o
 
 
 @called_kernel
-def _slow_value(value, row, work, conditions):  # type: ignore[no-untyped-def]
+def feature_value(value, row, work, conditions):  # type: ignore[no-untyped-def]
+    """(whether the feature isn't NULL, its value), with the registers in `work`."""
     # A label as `ask` has it: with a literal zero the interpreter would be compiled once more.
     return value_of(value, np.int64(0), row, 0, 0, conditions.valid.shape[1], work, conditions)
-
-
-@inline_kernel
-def feature_value(value, row, checks):  # type: ignore[no-untyped-def]
-    """(whether it is there, its value) for the registers in the work."""
-    conditions, work = checks.conditions, checks.work
-    if checks.values.is_quick[value]:
-        return quick_value(value, row, work.registers, work.stack, conditions, checks.values)
-    return _slow_value(value, row, work, conditions)

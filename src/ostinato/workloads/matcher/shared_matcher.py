@@ -16,7 +16,6 @@ from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.matcher.plan_shape import shape_of
 from ostinato.workloads.matcher.plan_tables import PlanTables, Prepared, prepare, words_for
 from ostinato.workloads.matcher.quick_checks import find_quick_checks
-from ostinato.workloads.matcher.quick_values import find_quick_values
 from ostinato.workloads.matcher.register_reads import find_reads, no_reads
 from ostinato.workloads.matcher.run_checks import NoRunChecks, RunChecks, StepsAsk, registers_by_label, tie_run_checks
 from ostinato.workloads.matcher.store import StoreShape
@@ -75,8 +74,7 @@ class SharedMatcher:
         if self._asked is None:
             keeps = self.register_of is None
             quick = find_quick_checks(tables, self.conditions, keeps_registers=keeps)
-            values = find_quick_values(self.conditions.program)
-            self._asked = StepsAsk(quick, values, no_reads() if keeps else find_reads(tables, self.conditions))
+            self._asked = StepsAsk(quick, no_reads() if keeps else find_reads(tables, self.conditions))
         assert events.column is not None
         return tie_run_checks(self.conditions, self.register_of, self._asked, len(events.time), events.column)
 

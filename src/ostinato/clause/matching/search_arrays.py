@@ -1,0 +1,114 @@
+"""The arrays and numbers that the search kernel shares with its callers: rules, rows, starts, matches, statuses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What the kernel returns.
+FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED, STOPPED = 0, 1, 2, 3, 4, 5, 6
+# Why it failed.
+TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING, TOO_MANY_IN_KEY, RESULT_TOO_LARGE = 1, 2, 3, 4, 5
+CONDITION_FAILED = 100
+"""Added to the code of an error inside a condition over the run (expressions/run_conditions/interpreter.py)."""
+
+# Which matches count. GROWING: of each start every end once. RECORDS: of each start those that are the preferred match
+# as of their last row. Both are for callers that ask how a start looked before later rows came (growths.py).
+PREFERRED, ALL, INCREMENTAL, MAXIMAL, GROWING, RECORDS = 0, 1, 2, 3, 4, 5
+# Where the search goes on after a preferred match.
+PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = 0, 1, 2, 3
+# Whether a (state, row) that was tried needn't be tried again: never, within one start, or at all.
+NO_MEMO, MEMO_PER_START, MEMO_FOREVER = 0, 1, 2
+
+NO_BOUND = -1
+OPEN_START = -1
+"""The number of a record that is no match: rows to come may carry on runs of its start."""
+PER_KEY = 100
+"""One span may try so many times the partial matches that one of its rows may."""
+LARGEST_PATH = 1 << 29
+"""How many rows of matches a task may hold: 2 GiB of states."""
+
+# Places in `progress`.
+SPAN, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, SPAN_STEPS, SPAN_BEGAN = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+
+class SearchRules(NamedTuple):
+    """How to search, as numbers."""
+
+    mode: int
+    skip: int
+    skip_labels: NDArray[np.bool_]
+    """For SKIP TO: whether a variable belongs to the target."""
+    max_length: int
+    within: int
+    """The largest distance between `time` of the first and last row, or NO_BOUND."""
+    max_partial_matches: int
+    memo: int
+    keep_path: bool
+    timeouts: bool
+    """Whether a start without a match gives the first run that was still open when WITHIN ended."""
+    at_once: bool
+    """INCREMENTAL in an open key: give what ends in the rows at hand; go on at the first start with an open run."""
+    every_start: bool
+    """Whether starts that a match skips are tried all the same."""
+    notes_open: bool = False
+    """Whether a start with an open run leaves a record of its own, OPEN_START, behind those of its matches."""
+
+
+class SearchRows(NamedTuple):
+    """The sorted rows, and spans of them, each searched by itself: spans may overlap.
+
+    Of span k rows `first[k]:last_end[k]` can be read, those before `end[k]` be consumed.
+    """
+
+    first: NDArray[np.int64]
+    last_end: NDArray[np.int64]
+    end: NDArray[np.int64]
+    is_open: NDArray[np.uint8]
+    """Whether further rows of the key may follow."""
+    known_until: int
+    """Rows that follow are later than this."""
+    set_of_row: NDArray[np.int32]
+    sets: NDArray[np.uint64]
+    time: NDArray[np.int64]
+    base: int
+    """No row before this one is consumed."""
+
+
+class SpanStarts(NamedTuple):
+    """Per span: the row to try next as a start, the row where to stop, how many matches were numbered before."""
+
+    row: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    number: NDArray[np.int64]
+    open_from: NDArray[np.int64]
+    """With `at_once`: the first start whose runs rows to come may carry on, or -1."""
+
+
+class MatchBuffers(NamedTuple):
+    """Room for matches: `path` holds, match after match, the state that consumed each row."""
+
+    start: NDArray[np.int64]
+    length: NDArray[np.int64]
+    number: NDArray[np.int64]
+    ahead: NDArray[np.int64]
+    """How far from its start the search went on after the match."""
+    path: NDArray[np.int32]
+
+
+class SearchBuffers(NamedTuple):
+    """Room for the search itself; `registers` and the accumulators have a row per depth."""
+
+    node: NDArray[np.int32]
+    cursor: NDArray[np.int64]
+    registers: NDArray[np.int64]
+    whole: NDArray[np.int64]
+    real: NDArray[np.float64]
+    memo: NDArray[np.int64]
+    claimed: NDArray[np.int64]
+    """INCREMENTAL, GROWING: for each row from `base` on the stamp of the last start with a match that ends there."""
+    stack: NDArray[np.float64]
+    stack_whole: NDArray[np.int64]
+    stack_null: NDArray[np.bool_]

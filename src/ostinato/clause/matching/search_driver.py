@@ -1,0 +1,96 @@
+"""Runs the search kernel to its end: makes room whenever the kernel asks for it, and resumes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.clause.matching import search_arrays as s
+from ostinato.clause.matching.nfa_tables import Automaton
+from ostinato.kernels.stopping import check_stopped, stop_flag
+
+
+class SearchOutcome(NamedTuple):
+    """The matches, and how the search ended."""
+
+    matches: s.MatchBuffers
+    failure: int
+    failed_row: int
+    steps: int
+
+
+def run_search(
+    search: Callable[..., int],
+    automaton: Automaton,
+    rules: s.SearchRules,
+    rows: s.SearchRows,
+    starts: s.SpanStarts,
+    conditions: Any,
+    register_counts: tuple[int, int],
+) -> SearchOutcome:
+    """Runs the kernel to the end, making room whenever it asks for it. `starts` is changed in place."""
+    states, row_count = len(automaton.label), int(rows.end.max(initial=rows.base)) - rows.base
+    depth = 1024  # large enough that threads don't write to one line of the cache
+    matches = s.MatchBuffers(
+        start=np.empty(1024, np.int64),
+        length=np.empty(1024, np.int64),
+        number=np.empty(1024, np.int64),
+        ahead=np.empty(1024, np.int64),
+        path=np.empty(8192 if rules.keep_path else 0, np.int32),
+    )
+    work = _buffers(depth, register_counts, rules, states, row_count)
+    progress = np.zeros(9, np.int64)
+    stopped = stop_flag()
+    while True:
+        status = search(automaton, rules, rows, starts, matches, work, conditions, progress, stopped)
+        check_stopped()
+        if status == s.MORE_MATCHES:
+            matches = s.MatchBuffers._make([*(_double(array) for array in matches[:-1]), matches.path])
+        elif status == s.MORE_PATH and len(matches.path) >= s.LARGEST_PATH:
+            return SearchOutcome(
+                _cut(matches, progress), s.RESULT_TOO_LARGE, int(progress[s.FAILED_ROW]), int(progress[s.STEPS])
+            )
+        elif status == s.MORE_PATH:
+            matches = matches._replace(path=_double(matches.path))
+        elif status == s.MORE_DEPTH:
+            depth *= 4
+            deeper = _buffers(depth, register_counts, rules, states, row_count)
+            work = deeper._replace(memo=work.memo, claimed=work.claimed)
+        elif status == s.MORE_MEMO:
+            work = work._replace(memo=np.concatenate([work.memo, np.zeros(max(len(work.memo), 1024), np.int64)]))
+        else:
+            return SearchOutcome(
+                _cut(matches, progress), int(progress[s.FAILURE]), int(progress[s.FAILED_ROW]), int(progress[s.STEPS])
+            )
+
+
+def _buffers(
+    depth: int, register_counts: tuple[int, int], rules: s.SearchRules, states: int, rows: int
+) -> s.SearchBuffers:
+    registers, accumulators = register_counts
+    memo = rows * states if rules.memo == s.MEMO_FOREVER else 1024 if rules.memo == s.MEMO_PER_START else 0
+    return s.SearchBuffers(
+        node=np.zeros(depth, np.int32),
+        cursor=np.zeros(depth, np.int64),
+        registers=np.full((depth, registers), -1, np.int64),
+        whole=np.zeros((depth, accumulators), np.int64),
+        real=np.zeros((depth, accumulators), np.float64),
+        memo=np.zeros(memo, np.int64),
+        claimed=np.zeros(rows if rules.mode in (s.INCREMENTAL, s.GROWING) else 0, np.int64),
+        stack=np.zeros(64, np.float64),
+        stack_whole=np.zeros(64, np.int64),
+        stack_null=np.zeros(64, np.bool_),
+    )
+
+
+def _double(array: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([array, np.empty(max(len(array), 1024), array.dtype)])
+
+
+def _cut(matches: s.MatchBuffers, progress: NDArray[np.int64]) -> s.MatchBuffers:
+    """The buffers without the room that is left in them."""
+    count, path = int(progress[s.MATCHES]), int(progress[s.PATH])
+    return s.MatchBuffers._make([*(array[:count] for array in matches[:-1]), matches.path[:path]])

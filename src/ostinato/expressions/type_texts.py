@@ -1,0 +1,63 @@
+"""Names of types and INTERVAL literals: read from the text and kept as written."""
+
+from __future__ import annotations
+
+from ostinato.errors import Span
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import Kind
+from ostinato.expressions.syntax import Literal
+
+_UNITS = frozenset(
+    unit + plural
+    for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+    for plural in ("", "S")
+)
+
+
+def read_type(cursor: Cursor) -> tuple[str, Span]:
+    """A type name with its parameters, as written: DECIMAL(10, 2), ARRAY<STRING>, INTERVAL DAY TO SECOND."""
+    first = cursor.token
+    if first.kind is not Kind.WORD:
+        cursor.fail(f"expected a type, found {cursor.describe()}")
+    cursor.take()
+    span = first.span
+    if first.upper == "INTERVAL":
+        while cursor.token.upper in _UNITS or cursor.sees("TO"):
+            span = span.to(cursor.take().span)
+    for opening, closing in (("(", ")"), ("<", ">")):
+        if cursor.sees(opening):
+            span = span.to(_balanced(cursor, opening, closing))
+            break
+    return cursor.text[span.start : span.end], span
+
+
+def _balanced(cursor: Cursor, opening: str, closing: str) -> Span:
+    depth = 0
+    while True:
+        token = cursor.token
+        if token.kind is Kind.END:
+            cursor.fail(f"the closing '{closing}' of the type is missing")
+        for char in token.upper or "-":
+            depth += (char == opening) - (char == closing)
+        cursor.take()
+        if depth <= 0:
+            return token.span
+
+
+def read_interval(cursor: Cursor) -> Literal:
+    """INTERVAL with one or more numbers and units, as written."""
+    start = cursor.take()
+    end = start.span
+    while True:
+        if cursor.token.upper in ("-", "+"):
+            cursor.take()
+        if cursor.token.kind not in (Kind.STRING, Kind.NUMBER):
+            cursor.fail(f"expected a number, found {cursor.describe()}")
+        end = cursor.take().span
+        if cursor.token.upper in _UNITS:
+            end = cursor.take().span
+            if cursor.sees("TO") and cursor.ahead().upper in _UNITS:
+                cursor.take()
+                end = cursor.take().span
+        if not (cursor.token.kind in (Kind.STRING, Kind.NUMBER) and cursor.ahead().upper in _UNITS):
+            return Literal("interval", cursor.text[start.span.start : end.end], start.span.to(end))

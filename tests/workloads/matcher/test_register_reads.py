@@ -1,0 +1,35 @@
+"""Features that read the same rows as those of the last birth are computed once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from tests.workloads.shedding.bounded_runs import Stream, run
+
+
+def test_rows_that_are_read_again_give_the_same_features() -> None:
+    """Several a before each b, several b before each c: births of one event come in groups, and those that a class is
+    looked up for again must not get the class of another."""
+    rng, count = np.random.default_rng(4), 600
+    columns = {
+        "at": pa.array(np.arange(count)),
+        "kind": pa.array(rng.choice(list("AABBC"), count)),
+        "id": pa.array(rng.integers(0, 2, count)),
+        "v": pa.array(rng.uniform(0, 10, count)),
+    }
+    text = (
+        "TIME at TYPE kind PATTERN SEQ(A a, B b, C c) WHERE SAME[id] AND POWER(a.v - b.v, 2) * 2 < c.v "
+        "WITHIN 40 EVENTS RETURN MATCHES"
+    )
+    found = run(Stream((text,), columns)).matches[0]
+    kind, key, v = (columns[name].to_pylist() for name in ("kind", "id", "v"))
+    right = {
+        (a, b, c)
+        for c in range(count)
+        if kind[c] == "C"
+        for a in range(max(0, c - 39), c)
+        if kind[a] == "A" and key[a] == key[c]
+        for b in range(a + 1, c)
+        if kind[b] == "B" and key[b] == key[c] and (v[a] - v[b]) ** 2 * 2 < v[c]
+    }
+    assert found == right and len(right) > 100
