@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, OstinatoError, carried
 from ostinato.rows.column_names import ERROR
-from ostinato.rows.ordering import Ordered
+
+if TYPE_CHECKING:
+    from ostinato.rows.ordering import Ordered  # loads kernels, which rows on their way to Spark don't need
 
 Mask = NDArray[np.bool_]
 

@@ -17,6 +17,7 @@ from ostinato.clause.matching.search_failures import condition_failure
 from ostinato.errors import MatchError
 from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.enumeration import event_state as s
+from ostinato.event_queries.enumeration.checked_search import search_checked_events, tie_checks
 from ostinato.event_queries.enumeration.event_absences import EVERYWHERE, find_absences
 from ostinato.event_queries.enumeration.event_marks import ANY, SCANNED, SELECTIONS, Absences, mark_sequences
 from ostinato.event_queries.enumeration.event_room import Room
@@ -33,7 +34,7 @@ from ostinato.event_queries.enumeration.event_tables import (
     make_steps,
     make_tests,
 )
-from ostinato.event_queries.enumeration.match_conditions import MatchConditions, search_checked_events, tie_checks
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions
 from ostinato.event_queries.plan.event_program import BoundKind, Events, Program
 from ostinato.expressions.run_conditions.run_columns import Column
 from ostinato.kernels.stopping import check_stopped, stop_flag

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import prepare
-from ostinato.expressions.run_conditions.run_columns import Column
 from ostinato.expressions.syntax import Aggregate, Call, Expr, Navigation, RowClassifier, rebuild, walk
 from ostinato.expressions.values.vectors import Vector
 from ostinato.workloads.merging.renamed_conditions import IS_BOUND
+
+if TYPE_CHECKING:
+    from ostinato.expressions.run_conditions.run_columns import Column  # loads kernels
 
 RowType = Callable[[Expr], pa.DataType]
 """The type of an expression over one event."""

@@ -3,7 +3,7 @@
 Canonical variables are called `c<condition>#<k>`: the k-th variable of the pattern with that condition over one event,
 so equal beginnings of two patterns have equal names, whatever their authors called them.
 
-Conditions over several variables are put on the steps that decide them, as the enumerator does (`match_conditions.py`):
+Conditions over several variables are put on the steps that decide them, as the enumerator does (`checked_search.py`):
 on the step after which none of their variables can be bound any more, or at the end of a match if that comes first.
 """
 

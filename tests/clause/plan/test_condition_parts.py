@@ -1,0 +1,112 @@
+"""DEFINE conditions taken apart: what the row alone decides, what its neighbours decide, what the run decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.plan.condition_parts import may_fail, split_condition
+from ostinato.explanation.readable import readable
+from ostinato.expressions.syntax import Expr
+
+
+def bound(condition: str) -> Expr:
+    """The condition of B in the pattern A B C."""
+    text = f"ORDER BY t ALL ROWS PER MATCH PATTERN (A B C) DEFINE B AS {condition}"
+    return bind(parse_clause(text), ["t", "x", "y", "s"]).conditions["B"]
+
+
+def split(condition: str) -> dict[str, str]:
+    """The parts that aren't empty, as text."""
+    parts = split_condition(bound(condition), "B")
+    named = {"row": parts.row, "neighbours": parts.neighbours, "run": parts.run}
+    return {name: readable(part) for name, part in named.items() if part is not None}
+
+
+@pytest.mark.parametrize("condition", ["x > 1", "B.x > 1", "LAST(x) > 1", "LAST(B.x) > 1"])
+def test_the_row_that_is_tried_decides_alone(condition: str) -> None:
+    assert split(condition) == {"row": "x > 1"}
+
+
+@pytest.mark.parametrize("condition", ["x > PREV(x)", "B.x > PREV(B.x)"])
+def test_neighbours_lie_at_a_fixed_distance(condition: str) -> None:
+    assert split(condition) == {"neighbours": "x > PREV(x)"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "run"),
+    [
+        ("x > A.x", "x > LAST(A.x)"),
+        ("x > PREV(A.x)", "x > PREV(A.x)"),
+        ("x > FIRST(x)", "x > FIRST(x)"),
+        ("x > sum(A.x)", "x > sum(A.x)"),
+        ("PREV(CLASSIFIER()) = 'A'", "PREV(CLASSIFIER()) = 'A'"),
+    ],
+)
+def test_the_run_decides_what_depends_on_earlier_rows_of_the_match(condition: str, run: str) -> None:
+    assert split(condition) == {"run": run}
+
+
+def test_conjuncts_go_apart_disjuncts_stay_together() -> None:
+    assert split("x > 1 AND x > PREV(x) AND x > A.x AND s = 'a'") == {
+        "row": "x > 1 AND s = 'a'",
+        "neighbours": "x > PREV(x)",
+        "run": "x > LAST(A.x)",
+    }
+    assert split("x > 1 OR x > A.x") == {"run": "x > 1 OR x > LAST(A.x)"}
+
+
+def test_the_label_of_the_row_that_is_tried_is_known() -> None:
+    assert split("CLASSIFIER() = 'A'") == {"row": "'B' = 'A'"}
+    assert split("NEXT(CLASSIFIER()) = 'A'") == {"neighbours": "NEXT(NULL = 'A')"}  # no later row has a label yet
+
+
+# --- what may fail ----------------------------------------------------------------------------------------------------
+
+
+def test_what_may_fail_stays_with_the_conjuncts_before_it() -> None:
+    """They may be there to guard it: without x <> 0 the division would fail for a row that the query excludes."""
+    assert split("x <> 0 AND 10 / x > 1") == {"row": "x <> 0 AND 10 / x > 1"}
+    assert split("x <> 0 AND 10 / x > PREV(x)") == {"row": "x <> 0", "neighbours": "x <> 0 AND 10 / x > PREV(x)"}
+    assert split("A.x > 1 AND 10 / x > 1") == {"run": "LAST(A.x > 1) AND 10 / x > 1"}
+
+
+def test_a_conjunct_behind_it_is_no_guard() -> None:
+    assert split("10 / x > PREV(x) AND x <> 0") == {"row": "x <> 0", "neighbours": "10 / x > PREV(x)"}
+
+
+@pytest.mark.parametrize("condition", ["1 / x > 1", "x % 2 = 1", "CAST(s AS INT) = 1", "element_at(s, 1) = 1"])
+def test_division_casts_and_places_may_fail(condition: str) -> None:
+    assert may_fail(bound(condition))
+
+
+@pytest.mark.parametrize("condition", ["x + y > 1", "try_cast(s AS INT) = 1", "upper(s) = 'A'"])
+def test_other_expressions_do_not_fail(condition: str) -> None:
+    assert not may_fail(bound(condition))
+
+
+# --- lifting: expressions over one row are computed before matching ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "run"),
+    [
+        ("x > A.x + A.y", "x > LAST(A.x + A.y)"),
+        ("upper(s) = upper(A.s)", "upper(s) = LAST(upper(A.s))"),
+        ("x + y > A.x + y", "x + y > LAST(A.x) + y"),  # two rows: each by itself
+    ],
+)
+def test_what_speaks_of_one_row_is_drawn_together(condition: str, run: str) -> None:
+    assert split(condition) == {"run": run}
+
+
+def test_a_guarded_division_is_not_computed_for_every_row() -> None:
+    assert split("A.x <> 0 AND 10 / A.x > y") == {"run": "LAST(A.x <> 0) AND 10 / LAST(A.x) > y"}
+
+
+def test_where_the_row_may_be_missing_the_value_is_not_always_null() -> None:
+    assert split("coalesce(A.x, 0) > x") == {"run": "coalesce(LAST(A.x), 0) > x"}
+    assert split("concat_ws(PREV(s), PREV(s)) = 'a'") == {
+        "neighbours": "CASE WHEN EXISTS(PREV(*)) THEN PREV(concat_ws(s, s)) ELSE concat_ws(NULL, NULL) END = 'a'"
+    }
