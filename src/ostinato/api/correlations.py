@@ -15,7 +15,7 @@ from ostinato.calls.options import known_names
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.strategies.cost_model import Choice, Factors
 from ostinato.correlations.strategies.planner_report import run_text
-from ostinato.correlations.strategies.strategies import StrategyName
+from ostinato.correlations.strategies.strategies import Strategy, StrategyName
 from ostinato.correlations.task.correlation_state import NEW, Totals
 from ostinato.correlations.task.correlation_steps import StepRows, in_steps
 from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, StrategyChoice
@@ -84,6 +84,8 @@ class CorrelationQuery:
     delay: str | int | None = None
     single: bool = True
     """Whether one query was asked, not several by name."""
+    comparator: Strategy | None = None
+    """A strategy that runs in this process in place of the product's. Benchmarks compare with it."""
 
     @only_our_errors()
     def run(self, *, deadline: Duration | None = None) -> Any:
@@ -156,7 +158,7 @@ class CorrelationQuery:
         self, text: str, asked: LocalCorrelation, live: pa.Table, archive: pa.Table | None, shared: SharedLive | None
     ) -> CorrelationResult:
         with speaking_of(text):
-            correlator = Correlator(asked.task, self.options, shared)
+            correlator = Correlator(asked.task, self.options, shared, comparator=self.comparator)
             rows = asked.live_rows(live)
             others = None if archive is None else asked.archive_rows(archive)
             if self.options.recent_rows is None or shared is not None:
@@ -224,8 +226,8 @@ def correlate(
     `query` is the text of a join of two MATCH_RECOGNIZE clauses with `RECENT(archive, live, distance)`; a list of such
     texts, or a dict by name, is answered together, and a live clause that they share is matched once. `live` and
     `archive` are pyarrow Tables, pandas DataFrames or record batches, or Spark DataFrames; without `archive` the live
-    rows are their own. `strategy` is "auto" or one of window_first, eager, live_first and archive_first; without
-    `cache` what is looked into is searched again every time. None of these changes the rows.
+    rows are their own. `strategy` is "auto", "eager", "live_first" or "archive_first". Without `cache`
+    the side that is looked into is searched again every time. None of these changes the rows.
 
     `recent_rows` bounds the rows of a key that stay at hand; what a region needs beyond it is read from the archive.
     `delay` is for streams: how late rows may come. `ordered=False` gives results as soon as they are known.

@@ -22,7 +22,6 @@ from ostinato.correlations.strategies.cost_model import (
 @pytest.mark.parametrize(
     ("choice", "seconds"),
     [
-        (Choice("window_first", False), 999 * 100 * (2 + 3)),
         (Choice("eager", False), 1_000 * (2 + 3)),
         (Choice("live_first", False), 1_000 * 2 + 20 * 100 * 7),  # equation 1
         (Choice("live_first", True), 1_000 * 2 + 20 * 50 * 7),  # equations 2 and 3
@@ -36,7 +35,7 @@ def test_the_equations(choice: Choice, seconds: float) -> None:
 
 def test_every_choice_has_a_cost() -> None:
     assert set(costs_of(FACTORS)) == set(CHOICES)
-    assert costs_of(replace(FACTORS, rows=0, live_matches=0, results=0))[Choice("window_first", False)] == 0
+    assert costs_of(replace(FACTORS, rows=0, live_matches=0, results=0))[Choice("eager", False)] == 0
 
 
 # --- factors ---

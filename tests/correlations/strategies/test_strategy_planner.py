@@ -42,8 +42,8 @@ def test_the_cheapest_is_chosen(factors: Factors, choice: Choice) -> None:
 
 
 def test_only_candidates_are_chosen() -> None:
-    some = [Choice("window_first", False), Choice("live_first", False)]
-    assert decide(first_decision(some), RARE_ARCHIVE, some, SETTINGS).choice == Choice("live_first", False)
+    some = [Choice("live_first", False), LIVE_FIRST]
+    assert decide(first_decision(some), RARE_ARCHIVE, some, SETTINGS).choice == LIVE_FIRST
 
 
 def test_where_regions_do_not_overlap_the_cache_costs_nothing() -> None:

@@ -27,7 +27,6 @@ CHOICES = (
     Choice("eager", False),
     Choice("live_first", False),
     Choice("archive_first", False),
-    Choice("window_first", False),
 )
 """Of choices that cost the same the first is taken."""
 
@@ -192,8 +191,6 @@ def costs_of(factors: Factors) -> dict[Choice, float]:
 def _cost(choice: Choice, f: Factors) -> float:
     joining = f.results * f.join_cost
     match choice.strategy:
-        case "window_first":  # (N - 1) P (c_l + c_a)
-            return max(f.rows - 1, 0) * f.live_region * (f.live_cost + f.archive_cost) + joining
         case "eager":  # N (c_l + c_a)
             return f.rows * (f.live_cost + f.archive_cost) + joining
         case "live_first":  # Equation 3; without cache Equation 1

@@ -54,7 +54,7 @@ def _cost_lines(costs: Mapping[Choice, float], chosen: Choice) -> Iterator[str]:
 def choice_name(choice: Choice) -> str:
     """As people say it."""
     name = choice.strategy.replace("_", "-")
-    if choice.strategy in ("eager", "window_first"):
+    if choice.strategy == "eager":
         return name
     return f"{name} {'with' if choice.cache else 'without'} cache"
 

@@ -1,6 +1,5 @@
-"""A step's two sides -> pairs of live and archive matches, by four ways that give the same pairs at different costs.
+"""A step's two sides -> pairs of live and archive matches. Three strategies give the same pairs at different costs.
 
-`window_first` matches both patterns again in a window behind every row, as systems without pattern correlation have to.
 `eager` matches both patterns in all rows. `live_first` looks into the archive only behind live matches, `archive_first`
 for live matches only ahead of archive matches (DejaVu, sections 3 and 4). Without the cache, the side that is looked
 into is searched again for every match of the other.
@@ -28,17 +27,14 @@ from ostinato.correlations.strategies.steps import (
     searched,
     unsearched,
 )
-from ostinato.correlations.strategies.window_first import window_first
 
-StrategyName = Literal["window_first", "eager", "live_first", "archive_first"]
-STRATEGIES: tuple[StrategyName, ...] = ("window_first", "eager", "live_first", "archive_first")
+StrategyName = Literal["eager", "live_first", "archive_first"]
+Strategy = Callable[[Step], Outcome]
 
 
-def strategy(name: StrategyName, *, cache: bool) -> Callable[[Step], Outcome]:
-    """How pairs are found under this name; eager and window-first have nothing to cache."""
+def strategy(name: StrategyName, *, cache: bool) -> Strategy:
+    """The strategy of this name. Eager has nothing to cache."""
     match name:
-        case "window_first":
-            return window_first
         case "eager":
             return eager
         case "live_first":

@@ -23,7 +23,7 @@ from ostinato.correlations.plan.correlation_plan import Clock
 from ostinato.correlations.strategies.step_matches import Modes
 from ostinato.expressions.syntax import Expr, MatchNumber, walk
 
-StrategyChoice = Literal["auto", "window_first", "eager", "live_first", "archive_first"]
+StrategyChoice = Literal["auto", "eager", "live_first", "archive_first"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ostinato.correlations.strategies.contained import by_past
 from ostinato.correlations.strategies.cost_model import Choice, Observed
 from ostinato.correlations.strategies.step_matches import Outcome
 from ostinato.correlations.strategies.steps import AllLive, Step, all_live
-from ostinato.correlations.strategies.strategies import strategy
+from ostinato.correlations.strategies.strategies import Strategy, strategy
 from ostinato.correlations.strategies.trial import try_out
 from ostinato.correlations.task.correlation_intake import Intake, IntakeDesk
 from ostinato.correlations.task.correlation_memory import Outlook, live_numbers, outlook_of, remember
@@ -87,12 +87,16 @@ class Correlator:
         task: CorrelationTask,
         options: CorrelationOptions = AS_IT_FITS,
         shared_live: SharedLive | None = None,
+        *,
+        comparator: Strategy | None = None,
     ) -> None:
         """Raises CORRELATION_STRATEGY where the strategy that is asked for can't run the query.
 
         `shared_live`: correlations with the same live clause over the same rows, all in one step, search them once.
+        `comparator`: a strategy that runs in place of the product's, for benchmarks.
         """
         self.shared_live = shared_live
+        self.comparator = comparator
         self.task = task
         self.options = options
         self.candidates = candidates_of(task, options)
@@ -197,7 +201,7 @@ class Correlator:
     def _found(self, step: Step, sides: Sides, thought: Thought, rows: int) -> _Found:
         """The pairs by the strategy that is chosen, where a trial is due after it."""
         contained = step.archive.times.keys_with_late_ends().any()
-        if contained or (thought.choice.strategy == "window_first" and not step.live_ends_rise):
+        if contained:
             outcome = by_past(step, sides.archive, self.task.archive.rows_before)
             return _Found(outcome, thought)
         tried = trial_rows(thought, self.candidates, rows, finished=step.finished)
@@ -209,7 +213,8 @@ class Correlator:
     def _run(self, choice: Choice, step: Step, sides: Sides, rows: int) -> tuple[Outcome, Observed]:
         before = replace(sides.live.work), replace(sides.archive.work)
         began = time.thread_time()
-        outcome = strategy(choice.strategy, cache=choice.cache)(step)
+        find_pairs = self.comparator or strategy(choice.strategy, cache=choice.cache)
+        outcome = find_pairs(step)
         seconds = time.thread_time() - began
         live, archive = sides.live.work.since(before[0]), sides.archive.work.since(before[1])
         joining = max(seconds - live.seconds - archive.seconds, 0.0)

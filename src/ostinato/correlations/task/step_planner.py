@@ -39,7 +39,7 @@ def declined_strategies(task: CorrelationTask) -> dict[str, str]:
     if not task.live.reads_number:
         return {}
     reason = "MATCH_NUMBER() of a live match counts all live matches before it"
-    return {"archive_first": reason, "window_first": reason}
+    return {"archive_first": reason}
 
 
 def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[Choice, ...]:
@@ -56,9 +56,7 @@ def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[C
     return tuple(
         choice
         for choice in CHOICES
-        if choice.strategy != "window_first"  # never the cheapest
-        and choice.strategy not in declined
-        and (choice.strategy == "eager" or choice.cache == options.cache)
+        if choice.strategy not in declined and (choice.strategy == "eager" or choice.cache == options.cache)
     )
 
 
@@ -136,8 +134,6 @@ def observed_of(
         case "archive_first":
             regions = Regions(*outcome.archive_regions)
             return replace(common, archive=archive_searches, live_in_regions=live_searches, archive_regions=regions)
-        case "window_first":
-            return replace(common, live_in_regions=live_searches, archive_in_regions=archive_searches)
 
 
 # --- to and from what a state can hold --------------------------------------------------------------------------------

@@ -1,17 +1,40 @@
-"""Neither side drives: behind every row both patterns are matched anew (the state of the art before DejaVu)."""
+"""Window-first, the state of the art before DejaVu: behind every row both patterns are matched again.
+
+A comparator: it gives the same pairs as the product's strategies and runs in their place.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+import ostinato as ost
 from ostinato.clause.matching.growths import ProbeMode
+from ostinato.correlations.strategies.contained import by_past
 from ostinato.correlations.strategies.sides import NO_TIME, Ints
 from ostinato.correlations.strategies.step_matches import LiveMatches, Outcome, live_matches
 from ostinato.correlations.strategies.steps import Regions, Step, as_of, live_probes, quiet_ends, regions_of
+from ostinato.correlations.task.side_rows import WindowSide
+from ostinato.errors import QueryError
+
+NAME = "window_first"
+
+
+def by_window_first(query: ost.CorrelationQuery) -> ost.CorrelationQuery:
+    """The same correlation by window-first. Like live-first without a cache, it remembers no archive match."""
+    options = replace(query.options, strategy="live_first", cache=False)
+    return replace(query, options=options, comparator=window_first)
 
 
 def window_first(step: Step) -> Outcome:
-    """Behind every live row a window of the region's size, in which both patterns are matched anew."""
+    """Matches both patterns in a window of the region's size behind every live row. Raises CORRELATION_STRATEGY."""
+    assert isinstance(step.live, WindowSide)
+    assert isinstance(step.archive, WindowSide)
+    if step.live.owner.task.reads_number:
+        raise QueryError("CORRELATION_STRATEGY", "window-first can't number live matches: it doesn't find all of them")
+    if not step.live_ends_rise:
+        return by_past(step, step.archive, step.archive.owner.task.rows_before)
     times = step.live.times
     key = np.repeat(np.arange(times.keys), np.diff(times.key_at))
     rows = np.arange(len(key))
