@@ -10,7 +10,7 @@ import pytest
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.strategies.cost_model import Regions, factors_of
-from ostinato.correlations.strategies.sides import Ints, Times, Work
+from ostinato.correlations.strategies.sides import Ints, SearchCost, Times
 from ostinato.correlations.strategies.step_matches import Growths, Modes
 from ostinato.correlations.strategies.steps import Step
 from ostinato.correlations.strategies.trial import Ranges, try_out
@@ -31,17 +31,17 @@ class PlantedSide:
     every: int
     dear: range = range(0)
     times: Times = field(init=False)
-    work: Work = field(default_factory=Work)
+    cost: SearchCost = field(default_factory=SearchCost)
 
     def __post_init__(self) -> None:
         self.times = Times(ints(0, ROWS), np.arange(ROWS), np.arange(ROWS))
 
     def find(self, probes: Probes, mode: ProbeMode) -> ProbeMatches:
-        self.work.seconds += CALL
+        self.cost.seconds += CALL
         probe, start = [], []
         for i, (first, stop, end) in enumerate(zip(probes.start, probes.stop, probes.end, strict=True)):
             rows = np.arange(first, stop)
-            self.work.seconds += len(rows) + np.isin(rows, self.dear).sum()
+            self.cost.seconds += len(rows) + np.isin(rows, self.dear).sum()
             found = rows[(rows % self.every == 0) & (rows + 2 <= end)]
             probe += [i] * len(found)
             start += found.tolist()

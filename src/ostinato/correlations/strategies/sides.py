@@ -76,16 +76,16 @@ def _first_at_least(part_at, column, part, limit, found):  # type: ignore[no-unt
 
 
 @dataclass(slots=True)
-class Work:
-    """What a side's searches cost so far."""
+class SearchCost:
+    """Cost of a side's searches so far."""
 
     rows: int = 0
-    """Rows of all probes; a row in several probes counts several times."""
+    """Rows of all probes. A row in several probes counts several times."""
     seconds: float = 0.0
 
-    def since(self, before: Work) -> Work:
-        """What was added."""
-        return Work(self.rows - before.rows, self.seconds - before.seconds)
+    def since(self, before: SearchCost) -> SearchCost:
+        """The cost that was added after `before`."""
+        return SearchCost(self.rows - before.rows, self.seconds - before.seconds)
 
 
 class Side(Protocol):
@@ -95,7 +95,7 @@ class Side(Protocol):
     def times(self) -> Times: ...
 
     @property
-    def work(self) -> Work: ...
+    def cost(self) -> SearchCost: ...
 
     def find(self, probes: Probes, mode: ProbeMode) -> ProbeMatches:
         """The matches inside each probe."""

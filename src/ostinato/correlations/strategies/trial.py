@@ -116,9 +116,9 @@ class _Clocked:
 
     def searched(self, rows: Ranges) -> tuple[ProbeMatches, float]:
         """The matches that start in the rows, and the seconds that it took to find them."""
-        before = self.side.work.seconds
+        before = self.side.cost.seconds
         found = self.side.find(self._probes(rows), self.mode)
-        return found, max(self.side.work.seconds - before - self.idle, 0.0)
+        return found, max(self.side.cost.seconds - before - self.idle, 0.0)
 
     def _probes(self, rows: Ranges) -> Probes:
         inside = self.mode is ProbeMode.INCREMENTAL

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING, Missing
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, Work
+from ostinato.correlations.strategies.sides import NO_TIME, Ints, SearchCost
 from ostinato.streams.bucket_state import QUERY, check_query
 from ostinato.streams.record_batches import to_bytes
 from ostinato.streams.stored_state import (
@@ -113,7 +113,7 @@ class Totals:
     live_rows_searched: int = 0
     archive_rows_searched: int = 0
 
-    def plus(self, counts: Counts, live: Work, archive: Work) -> Totals:
+    def plus(self, counts: Counts, live: SearchCost, archive: SearchCost) -> Totals:
         """With what one more step met and cost."""
         summed = {name: getattr(self, name) + getattr(counts, name) for name in SUMMED}
         return Totals(

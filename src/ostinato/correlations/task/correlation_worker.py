@@ -6,7 +6,6 @@ the watermark has passed them, so all live matches of a step have an archive tha
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from ostinato.correlations.task.correlation_state_checks import check_remembered
 from ostinato.correlations.task.correlation_steps import Sides, StepRows, in_steps, step_of
 from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, CorrelationTask, SideTask
 from ostinato.correlations.task.join_codes import SlotCodes, indexed_slots
-from ostinato.correlations.task.side_rows import SideWorker, WindowSide
+from ostinato.correlations.task.side_rows import THREAD_CLOCK, SideWorker, WindowSide
 from ostinato.correlations.task.step_planner import (
     Thought,
     after_step,
@@ -42,6 +41,7 @@ from ostinato.correlations.task.step_planner import (
 )
 from ostinato.correlations.task.wanted_ranges import no_ranges, wanted_ranges
 from ostinato.errors import MatchError
+from ostinato.kernels.clock import Clock, Work
 from ostinato.streams.stored_state import reading
 
 
@@ -89,22 +89,25 @@ class Correlator:
         shared_live: SharedLive | None = None,
         *,
         comparator: Strategy | None = None,
+        clock: Clock = THREAD_CLOCK,
     ) -> None:
         """Raises CORRELATION_STRATEGY where the strategy that is asked for can't run the query.
 
         `shared_live`: correlations with the same live clause over the same rows, all in one step, search them once.
         `comparator`: a strategy that runs in place of the product's, for benchmarks.
+        `clock`: measures the searches, for the cost model.
         """
         self.shared_live = shared_live
         self.comparator = comparator
+        self.clock = clock
         self.task = task
         self.options = options
         self.candidates = candidates_of(task, options)
         # Which rows of events that last lie before a region depends on the live match: they all stay.
         self.capacity = None if task.archive.clock.has_intervals else options.recent_rows
         self.caches = keeps_growths(self.candidates) and task.has_fixed_distances
-        self.live = SideWorker(task.live)
-        self.archive = SideWorker(task.archive)
+        self.live = SideWorker(task.live, clock)
+        self.archive = SideWorker(task.archive, clock)
         self.bounded = task.bounded(self.archive.worker.task)
         self.desk = IntakeDesk(task, self.live, self.archive)
         self.writer = ResultWriter(task)
@@ -211,12 +214,13 @@ class Correlator:
         return _Found(outcome, after_step(thought, own, self.candidates))
 
     def _run(self, choice: Choice, step: Step, sides: Sides, rows: int) -> tuple[Outcome, Observed]:
-        before = replace(sides.live.work), replace(sides.archive.work)
-        began = time.thread_time()
+        before = replace(sides.live.cost), replace(sides.archive.cost)
+        began_ns = self.clock.now_ns()
         find_pairs = self.comparator or strategy(choice.strategy, cache=choice.cache)
         outcome = find_pairs(step)
-        seconds = time.thread_time() - began
-        live, archive = sides.live.work.since(before[0]), sides.archive.work.since(before[1])
+        live, archive = sides.live.cost.since(before[0]), sides.archive.cost.since(before[1])
+        work = Work(live.rows + archive.rows, len(outcome.live_of_pair), 0)
+        seconds = self.clock.spent_ns(began_ns, work) / 1e9
         joining = max(seconds - live.seconds - archive.seconds, 0.0)
         return outcome, observed_of(choice, outcome, live, archive, rows, joining)
 
@@ -245,7 +249,7 @@ class Correlator:
             cached_entries=0 if cache is None else cached_starts(cache),
         )
         state = NEW if finished else memory.state(intake, cache, held, thought_to_json(found.thought))
-        totals = before.totals.plus(counts, sides.live.work, sides.archive.work)
+        totals = before.totals.plus(counts, sides.live.cost, sides.archive.cost)
         return Advanced(results, replace(state, totals=totals), no_ranges(self.task), counts, found.thought)
 
     def _cache(self, before: Remembered, outcome: Outcome, outlook: Outlook) -> pa.RecordBatch | None:

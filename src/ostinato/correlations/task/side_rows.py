@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,20 +12,24 @@ from numpy.typing import NDArray
 from ostinato.clause.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at, quiet_before
 from ostinato.clause.matching.match_engine import Task
 from ostinato.clause.task.clause_worker import Window, Worker
-from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, Times, Work
+from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, SearchCost, Times
 from ostinato.correlations.task.correlation_task import SideTask
 from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import OrderKey
+from ostinato.kernels.clock import Clock, ThreadClock, Work
 from ostinato.rows.batches import Batch, OutputRows, row_masks
 from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.rows.times import microseconds_of
+
+THREAD_CLOCK = ThreadClock()
 
 
 class SideWorker:
     """One side's clause over the rows of any step; holds nothing between them."""
 
-    def __init__(self, task: SideTask) -> None:
+    def __init__(self, task: SideTask, clock: Clock = THREAD_CLOCK) -> None:
         self.task = task
+        self.clock = clock
         self.worker = Worker(task.typed)
 
     def times_of(self, rows: pa.RecordBatch) -> tuple[Ints, Ints]:
@@ -100,39 +103,44 @@ class WindowSide:
     known_until: int
     decided_until: Ints | None = None
     """Of each key the row from which on rows to come may change conditions; None: nothing comes."""
-    work: Work = field(default_factory=Work)
+    cost: SearchCost = field(default_factory=SearchCost)
     _prepared: Prepared | None = None
     _quiet: Ints | None = None
 
     @property
     def prepared(self) -> Prepared:
-        if self._prepared is None:  # not counted as work: all strategies need it
+        if self._prepared is None:  # not timed: all strategies need it
             self._prepared = self.owner.worker.prepared(self.window, self.task, self.decided_until)
         return self._prepared
 
     def find(self, probes: Probes, mode: ProbeMode) -> ProbeMatches:
         prepared = self.prepared
-        began = time.thread_time()
+        rows = int((probes.stop - probes.start).sum())
+        began_ns = self.owner.clock.now_ns()
         try:
             return find(prepared, probes, mode, self.known_until)
         except MatchError as error:
             raise self.owner.worker.with_key(error, self.window) from None
         finally:
-            self.work.seconds += time.thread_time() - began
-            self.work.rows += int((probes.stop - probes.start).sum())
+            self._count(began_ns, rows)
+            self.cost.rows += rows
 
     def quiet_before(self) -> Ints:
         if self._quiet is None:
             prepared = self.prepared
-            began = time.thread_time()
+            began_ns = self.owner.clock.now_ns()
             self._quiet = quiet_before(prepared)
-            self.work.seconds += time.thread_time() - began
+            self._count(began_ns, len(self._quiet))
         return self._quiet
+
+    def _count(self, began_ns: int, rows: int) -> None:
+        """Adds the time of work on so many rows."""
+        self.cost.seconds += self.owner.clock.spent_ns(began_ns, Work(rows, 0, 0)) / 1e9
 
     def gathered(self, rows: Ints, key_at: Ints) -> WindowSide:
         """These rows, of (new) key k `rows[key_at[k]:key_at[k + 1]]`, as a side of their own."""
         side = self.owner.side(self.rows.take(pa.array(rows)), key_at, self.task, self.known_until)
-        side.work = self.work
+        side.cost = self.cost
         return side
 
     def values(self, found: ProbeMatches, chosen: Ints, number: Ints | None = None) -> OutputRows:

@@ -14,7 +14,7 @@ from ostinato.correlations.strategies.cost_model import (
     Searches,
     factors_of,
 )
-from ostinato.correlations.strategies.sides import Work
+from ostinato.correlations.strategies.sides import SearchCost
 from ostinato.correlations.strategies.step_matches import Outcome
 from ostinato.correlations.strategies.strategy_planner import (
     Decision,
@@ -119,7 +119,7 @@ def after_step(thought: Thought, seen: Observed, candidates: tuple[Choice, ...])
 
 
 def observed_of(
-    choice: Choice, outcome: Outcome, live: Work, archive: Work, rows: int, join_seconds: float
+    choice: Choice, outcome: Outcome, live: SearchCost, archive: SearchCost, rows: int, join_seconds: float
 ) -> Observed:
     """What a strategy showed in a step."""
     live_searches = Searches(live.rows, live.seconds, len(outcome.live.key))
