@@ -180,9 +180,9 @@ def _with_small_buffer(
     correlator: Correlator, live: pa.Table, archive: pa.Table | None, reader: ArchiveReader
 ) -> Advanced:
     """In steps, as a stream would: what a step wants is read, and the step is done again with it."""
-    workers, size = (correlator.live, correlator.archive), correlator.options.step_rows
+    workers, step_rows = (correlator.live, correlator.archive), correlator.options.step_rows
     state, results, done = NEW, [], None
-    for rows in in_steps(workers, StepRows(live, archive, 0, True), size, size):
+    for rows in in_steps(workers, StepRows(live, archive, 0, True), step_rows):
         done = correlator.step(state, rows)
         if done.wanted.num_rows:
             done = correlator.step(state, rows, reader.read(done.wanted))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +11,6 @@ from numpy.typing import NDArray
 from ostinato.kernels.stopping import check_stopped
 from ostinato.path_queries.path_search import FoundPaths, PathWalk
 from ostinato.path_queries.walking import NO_PARENT
-
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    pass
 
 SCHEMA = pa.schema(
     [
@@ -34,7 +27,7 @@ SCHEMA = pa.schema(
 Ints = NDArray[np.int64]
 
 
-def found_table(walk: PathWalk, found: FoundPaths, scores: NDArray[np.float64], limit: int | None = None) -> pa.Table:
+def found_table(walk: PathWalk, found: FoundPaths, scores: NDArray[np.float64], limit: int | None) -> pa.Table:
     """`scores`: of each path found. `limit`: so many paths of each start."""
     chains = _chains(found)
     order = _order(found, chains, scores)
@@ -136,7 +129,7 @@ def _number_within(group: Ints) -> Ints:
     return np.arange(len(group)) - np.repeat(starts, np.diff(starts, append=len(group)))
 
 
-def facts_of(table: pa.Table, limit: int | None = None) -> list[str]:
+def facts_of(table: pa.Table, limit: int | None) -> list[str]:
     """The first paths of a table as lines, each once; one without an edge says nothing."""
     lines: dict[str, None] = {}
     for nodes, relations in zip(table["nodes"], table["relations"], strict=True):

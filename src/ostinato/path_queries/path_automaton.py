@@ -158,9 +158,7 @@ def symbols_of(queries: Sequence[PathQuery]) -> Symbols:
     return Symbols(tuple(names), tuple(tests))
 
 
-def build_path_automaton(
-    queries: Sequence[PathQuery], symbols: Symbols, classes: Sequence[int] = (0,)
-) -> PathAutomaton:
+def build_path_automaton(queries: Sequence[PathQuery], symbols: Symbols, classes: Sequence[int]) -> PathAutomaton:
     """The automaton of all queries. `classes` are those of the nodes of the graph. Raises PATTERN_TOO_LARGE."""
     positions = _Positions()
     parts = [positions.part(query.expression, number) for number, query in enumerate(queries)]

@@ -115,19 +115,16 @@ class ByCost(Chooser):
 
 
 class BySimilarity(ByCost):
-    """The rule of this module; `per_cost` takes contribution for each unit of cost instead of contribution alone."""
+    """The rule of this module: the pairs that contribute most."""
 
-    def __init__(self, similarity: Similarity | None = None, *, per_cost: bool = False) -> None:
+    def __init__(self, similarity: Similarity | None = None) -> None:
         self._similarity = similarity
-        self._per_cost = per_cost
         self._worth: Contributions | None = None
 
     def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
         if self._worth is None:
             self._worth = Contributions(frontier.walk, self._similarity or TokenOverlap(frontier.walk.graph))
         worth = self._worth.of(frontier.store, frontier.paths[pairs.path], pairs.query)
-        if self._per_cost:
-            worth = worth / np.maximum(pairs.work, 1.0)
         return np.lexsort((pairs.work, -worth))
 
 

@@ -109,12 +109,10 @@ class StepRows(NamedTuple):
     finished: bool
 
 
-def in_steps(
-    sides: tuple[SideWorker, SideWorker], whole: StepRows, first_rows: int, step_rows: int
-) -> Iterator[StepRows]:
+def in_steps(sides: tuple[SideWorker, SideWorker], whole: StepRows, step_rows: int) -> Iterator[StepRows]:
     """The same rows in steps of about so many live rows, by time; rows of one time are never parted."""
     count = 0 if whole.live is None else whole.live.num_rows
-    if whole.live is None or count <= first_rows:
+    if whole.live is None or count <= step_rows:
         yield whole
         return
     live = _ByTime.of(sides[0], whole.live)
@@ -122,15 +120,14 @@ def in_steps(
     if not whole.finished:
         count = live.before(whole.watermark)
     at = 0
-    size = first_rows
-    while at + size < count:
-        watermark = int(live.times[at + size - 1])
+    while at + step_rows < count:
+        watermark = int(live.times[at + step_rows - 1])
         end = live.before(watermark)
         if end >= count:
             break
         others = None if archive is None else archive.next(watermark)
         yield StepRows(live.next(watermark), others, watermark, False)
-        at, size = end, step_rows
+        at = end
     yield StepRows(live.rest(), None if archive is None else archive.rest(), whole.watermark, whole.finished)
 
 

@@ -156,9 +156,8 @@ class Correlator:
         all_at_once = self.task.live.counts_in_define or self.shared_live is not None
         if all_at_once or self.options.recent_rows is not None or self.task.has_history:
             return self.step(before, whole, history)
-        size = self.options.step_rows
         done: list[Advanced] = []
-        for rows in in_steps((self.live, self.archive), whole, size, size):
+        for rows in in_steps((self.live, self.archive), whole, self.options.step_rows):
             done.append(self.step(done[-1].state if done else before, rows))
         return done[0] if len(done) == 1 else self._together(done)
 
@@ -193,12 +192,12 @@ class Correlator:
         archive_rows = self.task.archive.no_rows() if archive.rows is None else archive.rows
         live_side = None if self.shared_live is None else self.shared_live.side
         if live_side is None:
-            live_side = self.live.side(live_rows, live.key_at, known_until=intake.known_until)
+            live_side = self.live.side(live_rows, live.key_at, intake.known_until)
         if self.shared_live is not None:
             self.shared_live.side = live_side
         return Sides(
             live_side,
-            self.archive.side(archive_rows, archive.key_at, self.bounded, intake.known_until),
+            self.archive.side(archive_rows, archive.key_at, intake.known_until, self.bounded),
         )
 
     def _found(self, step: Step, sides: Sides, thought: Thought, rows: int) -> _Found:

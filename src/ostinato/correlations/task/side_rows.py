@@ -71,9 +71,7 @@ class SideWorker:
         arrays = {name: arriving[self.task.arriving(name)] for name in self.task.names}
         return Batch(rows.num_rows, arrays, row_masks(arriving, self.task.conditions))
 
-    def side(
-        self, rows: pa.RecordBatch, key_at: Ints, task: Task | None = None, known_until: int = NO_TIME
-    ) -> WindowSide:
+    def side(self, rows: pa.RecordBatch, key_at: Ints, known_until: int, task: Task | None = None) -> WindowSide:
         """Rows in order, of key k `key_at[k]:key_at[k + 1]`. `task` may be bounded further than the clause."""
         window = self.worker.window(self.batch(rows), Ordered(None, key_at))
         times = Times(key_at, *self.times_of(rows))
@@ -139,7 +137,7 @@ class WindowSide:
 
     def gathered(self, rows: Ints, key_at: Ints) -> WindowSide:
         """These rows, of (new) key k `rows[key_at[k]:key_at[k + 1]]`, as a side of their own."""
-        side = self.owner.side(self.rows.take(pa.array(rows)), key_at, self.task, self.known_until)
+        side = self.owner.side(self.rows.take(pa.array(rows)), key_at, self.known_until, self.task)
         side.cost = self.cost
         return side
 

@@ -18,7 +18,6 @@ from ostinato.correlations.strategies.sides import SearchCost
 from ostinato.correlations.strategies.step_matches import Outcome
 from ostinato.correlations.strategies.strategy_planner import (
     Decision,
-    Settings,
     decide,
     first_decision,
     is_trial_due,
@@ -30,7 +29,6 @@ from ostinato.errors import QueryError
 
 FORGETS = 0.9
 """What a step's observations still count one step later."""
-SETTINGS = Settings()
 NOTHING_OBSERVED = Observed()
 
 
@@ -94,7 +92,7 @@ def trial_rows(thought: Thought, candidates: tuple[Choice, ...], rows: int, *, f
     """How many of a step's rows are to be tried before a strategy is chosen for it; 0: no trial."""
     if len(candidates) == 1 or not is_trial_due(thought.decision, thought.rows):
         return 0
-    return rows_to_try(rows, SETTINGS, finished=finished)
+    return rows_to_try(rows, finished=finished)
 
 
 def after_trial(thought: Thought, seen: Observed, candidates: tuple[Choice, ...]) -> Thought:
@@ -103,8 +101,8 @@ def after_trial(thought: Thought, seen: Observed, candidates: tuple[Choice, ...]
     factors = factors_of(observed)
     if factors is None:  # one side has no rows yet
         return thought
-    decision = decide(thought.decision, factors, candidates, SETTINGS)
-    return replace(thought, decision=postponed(decision, thought.rows, SETTINGS), observed=observed)
+    decision = decide(thought.decision, factors, candidates)
+    return replace(thought, decision=postponed(decision, thought.rows), observed=observed)
 
 
 def after_step(thought: Thought, seen: Observed, candidates: tuple[Choice, ...]) -> Thought:
@@ -114,7 +112,7 @@ def after_step(thought: Thought, seen: Observed, candidates: tuple[Choice, ...])
     observed = thought.observed.plus(seen, FORGETS)
     decision = thought.decision
     if len(candidates) > 1:
-        decision = decide(decision, factors_of(observed), candidates, SETTINGS)
+        decision = decide(decision, factors_of(observed), candidates)
     return replace(thought, decision=decision, observed=observed, rows=thought.rows + int(seen.rows))
 
 
