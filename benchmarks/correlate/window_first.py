@@ -13,8 +13,8 @@ import ostinato as ost
 from ostinato.clause.matching.growths import ProbeMode
 from ostinato.correlations.strategies.contained import by_past
 from ostinato.correlations.strategies.sides import NO_TIME, Ints
-from ostinato.correlations.strategies.step_matches import LiveMatches, Outcome, live_matches
-from ostinato.correlations.strategies.steps import Regions, Step, as_of, live_probes, quiet_ends, regions_of
+from ostinato.correlations.strategies.step_matches import LiveMatches, StepOutcome, live_matches
+from ostinato.correlations.strategies.steps import ArchiveRegions, StepInput, as_of, live_probes, quiet_ends, regions_of
 from ostinato.correlations.task.side_rows import WindowSide
 from ostinato.errors import QueryError
 
@@ -27,8 +27,8 @@ def by_window_first(query: ost.CorrelationQuery) -> ost.CorrelationQuery:
     return replace(query, options=options, comparator=window_first)
 
 
-def window_first(step: Step) -> Outcome:
-    """Matches both patterns in a window of the region's size behind every live row. Raises CORRELATION_STRATEGY."""
+def window_first(step: StepInput) -> StepOutcome:
+    """Matches both patterns in a window as large as the region behind every live row. Raises CORRELATION_STRATEGY."""
     assert isinstance(step.live, WindowSide)
     assert isinstance(step.archive, WindowSide)
     if step.live.owner.task.reads_number:
@@ -38,31 +38,31 @@ def window_first(step: Step) -> Outcome:
     times = step.live.times
     key = np.repeat(np.arange(times.keys), np.diff(times.key_at))
     rows = np.arange(len(key))
-    first = np.maximum(step.given, step.first_live_start)  # where a match to give can end at the earliest
+    first = np.maximum(step.given, step.first_live_start)  # the earliest last row of a new match
     is_last = (rows >= first[key]) & (rows < step.live_end[key]) & (times.end != NO_TIME)
     rows, key = rows[is_last], key[is_last]
     windows = LiveMatches(key, times.end[rows] + 1, times.end[rows], rows, rows)
     regions = regions_of(step, windows)
     begins = _window_begins(step, windows, regions)
-    # Whether a match of the standard's goes on behind the window only later rows can tell.
+    # For the standard's matches, later rows decide whether a match goes on behind the window.
     end = rows + 1 if step.modes.live is ProbeMode.INCREMENTAL else step.live_end[key]
-    found = step.live.find(live_probes(step, begins, rows + 1, end), step.modes.live)
-    ends_there = found.start + found.length - 1 == rows[found.probe]
-    live = live_matches(times, found, step.modes, step.given)
-    live = live.chosen(ends_there[live.found])
-    matched, growths = as_of(step, regions)
-    # Window w holds at most one live match that ends with it; all its archive matches that start before that one join.
+    live_probe_matches = step.live.find(live_probes(step, begins, rows + 1, end), step.modes.live)
+    ends_there = live_probe_matches.start + live_probe_matches.length - 1 == rows[live_probe_matches.probe]
+    live = live_matches(times, live_probe_matches, step.modes, step.given)
+    live = live.chosen(ends_there[live.match_index])
+    archive_matches, growths = as_of(step, regions)
+    # At most one live match ends with a window. It joins all archive matches of the window that start before it.
     live_of_window = np.full(len(rows), -1)
-    live_of_window[found.probe[live.found]] = np.arange(len(live.key))
-    paired = live_of_window[matched.probe]
+    live_of_window[live_probe_matches.probe[live.match_index]] = np.arange(len(live.key))
+    paired = live_of_window[archive_matches.probe]
     joins = np.flatnonzero(paired >= 0)
     joins = joins[growths.start[joins] < live.start[paired[joins]]]
     order = joins[np.lexsort((growths.start[joins], paired[joins]))]
-    return Outcome(
+    return StepOutcome(
         live,
-        found,
+        live_probe_matches,
         growths,
-        matched,
+        archive_matches,
         step.archive,
         paired[order],
         order,
@@ -72,8 +72,8 @@ def window_first(step: Step) -> Outcome:
     )
 
 
-def _window_begins(step: Step, windows: LiveMatches, regions: Regions) -> Ints:
-    """The live row from which on a window is matched: its first, or one before it that a run leads in from."""
+def _window_begins(step: StepInput, windows: LiveMatches, regions: ArchiveRegions) -> Ints:
+    """The first live row that is matched for each window: its first row, or an earlier one if a run leads in."""
     times = step.live.times
     if step.region.kind == "rows":
         archive = step.archive.times

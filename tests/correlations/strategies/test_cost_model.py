@@ -12,7 +12,7 @@ from ostinato.correlations.strategies.cost_model import (
     Choice,
     Factors,
     Observed,
-    Regions,
+    RegionSums,
     Searches,
     costs_of,
     factors_of,
@@ -44,7 +44,7 @@ LIVE_FIRST = Observed(
     rows=1_000,
     live=Searches(rows=1_000, seconds=4, matches=20),
     archive_in_regions=Searches(rows=800, seconds=1.6, matches=8),
-    live_regions=Regions(amount=20, rows=2_000, covered=800),
+    live_regions=RegionSums(amount=20, rows=2_000, covered=800),
     results=30,
     join_seconds=0.6,
 )
@@ -73,7 +73,7 @@ def test_what_archive_first_adds() -> None:
         rows=1_000,
         archive=Searches(rows=1_000, seconds=9, matches=5),
         live_in_regions=Searches(rows=500, seconds=0.5, matches=5),
-        archive_regions=Regions(amount=5, rows=500, covered=300),
+        archive_regions=RegionSums(amount=5, rows=500, covered=300),
     )
     factors = factors_of(LIVE_FIRST.plus(archive_first))
     assert factors is not None
@@ -97,7 +97,7 @@ def test_sides_without_matches() -> None:
 
 def test_what_was_observed_long_ago_counts_less() -> None:
     now = Observed(rows=1_000, live=Searches(rows=1_000, seconds=12, matches=0))
-    later = LIVE_FIRST.plus(now, keeps=0.5)
+    later = LIVE_FIRST.plus(now, decay=0.5)
     assert later.rows == 1_500
     assert later.live == Searches(rows=1_500, seconds=14, matches=10)
     assert later.archive_in_regions == Searches(rows=400, seconds=0.8, matches=4)  # measured no more, but not forgotten

@@ -9,10 +9,10 @@ import pytest
 
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
 from ostinato.correlations.language.correlation import Region
-from ostinato.correlations.strategies.cost_model import Regions, factors_of
+from ostinato.correlations.strategies.cost_model import RegionSums, factors_of
 from ostinato.correlations.strategies.sides import Ints, SearchCost, Times
 from ostinato.correlations.strategies.step_matches import Growths, Modes
-from ostinato.correlations.strategies.steps import Step
+from ostinato.correlations.strategies.steps import StepInput
 from ostinato.correlations.strategies.trial import Ranges, try_out
 
 ROWS, TRIED, REGION = 10_000, 2_000, 100
@@ -54,8 +54,8 @@ class PlantedSide:
         raise NotImplementedError
 
 
-def step_of(live: PlantedSide, archive: PlantedSide, region: Region) -> Step:
-    return Step(
+def step_of(live: PlantedSide, archive: PlantedSide, region: Region) -> StepInput:
+    return StepInput(
         live=live,
         archive=archive,
         region=region,
@@ -106,7 +106,7 @@ def test_a_region_longer_than_the_stretch_covers_it_once() -> None:
 def test_no_rows_show_nothing() -> None:
     step = step_of(PlantedSide(every=10), PlantedSide(every=10), Region("time", REGION))
     seen = try_out(step, 0)
-    assert (seen.rows, seen.live_regions) == (0, Regions())
+    assert (seen.rows, seen.live_regions) == (0, RegionSums())
     assert factors_of(seen) is None
 
 

@@ -40,7 +40,7 @@ def test_equal_runs_leave_equal_states() -> None:
 def test_rows_and_pairs_cost_what_the_tariff_says(strategy: str) -> None:
     correlator, rows = new_correlator(strategy=strategy)
     done = correlator.run(NEW, rows, None, 0, finished=True)
-    totals, factors = done.state.totals, factors_of(done.thought.observed)
+    totals, factors = done.state.totals, factors_of(done.planner_state.observed)
     assert totals.live_rows_searched == STOCK.num_rows
     assert totals.live_seconds == pytest.approx(totals.live_rows_searched * 1e-6)
     assert totals.archive_seconds == pytest.approx(totals.archive_rows_searched * 1e-6)

@@ -1,8 +1,8 @@
-"""Factors measured while running -> which strategy runs the next step, and why.
+"""Measured factors -> the strategy of the next step, and the reason.
 
-A choice stands until the factors that it was made with have drifted, and then changes only for one that is cheaper by
-more than measurements scatter. What a strategy doesn't do it doesn't measure, so from time to time a few rows of a step
-are searched in a trial (`trial.py`), for what that shows of the factors.
+A choice stands until its factors have drifted. Then it changes only if another choice is cheaper by more than the noise
+of measurements. A strategy measures only its own searches. So from time to time a trial (`trial.py`) searches a few
+rows to measure the other factors.
 """
 
 from __future__ import annotations
@@ -30,40 +30,40 @@ ROWS_BETWEEN_TRIALS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What runs now, the factors it was chosen with, and what was thought last."""
+    """The present choice, the factors behind it, and the latest costs."""
 
     choice: Choice
     reason: str
     factors: Factors | None = None
     costs: Mapping[Choice, float] | None = None
-    """Seconds for the rows observed last."""
+    """Seconds for the observed rows."""
     next_trial: int = 0
-    """The number of rows seen from which on a trial is due."""
+    """The next trial is due when this many rows were seen."""
 
 
 def first_decision(candidates: Sequence[Choice] = CHOICES) -> Decision:
-    """Before anything is measured."""
+    """The decision before any measurement."""
     return Decision(candidates[0], "too few rows so far to try the others on")
 
 
 def is_trial_due(decision: Decision, rows_seen: int) -> bool:
-    """Whether the next step should begin with a trial."""
+    """Whether the next step begins with a trial."""
     return rows_seen >= decision.next_trial
 
 
 def rows_to_try(rows: int, *, finished: bool) -> int:
-    """How many of a step's rows a trial searches; 0: it costs more than it can save, or shows too little."""
+    """Number of a step's rows that a trial searches. 0: it would cost more than it saves, or show too little."""
     affordable = min(TRIAL_ROWS, int(TRIAL_FRACTION * rows) if finished else rows)
     return affordable if affordable >= LEAST_TRIAL_ROWS else 0
 
 
 def postponed(decision: Decision, rows_seen: int) -> Decision:
-    """The same choice, with the next trial a while away."""
+    """The same choice, with the next trial after ROWS_BETWEEN_TRIALS rows."""
     return replace(decision, next_trial=rows_seen + ROWS_BETWEEN_TRIALS)
 
 
 def decide(decision: Decision, factors: Factors | None, candidates: Sequence[Choice], drift: float = DRIFT) -> Decision:
-    """What runs from now on; of choices that cost the same the first candidate."""
+    """Chooses the cheapest candidate; among equal ones the first."""
     if factors is None:
         return decision
     drifted = () if decision.factors is None else drifted_factors(decision.factors, factors, drift)
@@ -82,13 +82,13 @@ def decide(decision: Decision, factors: Factors | None, candidates: Sequence[Cho
 
 
 def _cheapest(costs: Mapping[Choice, float], candidates: Sequence[Choice]) -> Choice:
-    """Eager unless another saves something worth it: that regions have to be worked out isn't in the equations."""
+    """Prefers eager if no other choice saves LEAST_GAIN: the equations leave out the cost of computing regions."""
     best = min(candidates, key=lambda choice: costs[choice])
     return EAGER if EAGER in candidates and costs[best] >= (1 - LEAST_GAIN) * costs[EAGER] else best
 
 
 def drifted_factors(before: Factors, now: Factors, drift: float) -> tuple[str, ...]:
-    """The names of the factors that have grown or shrunk by more than `drift`, for equal numbers of rows."""
+    """The names of factors that have grown or shrunk by more than `drift`, per row."""
     old, new = before.per_row(), now.per_row()
     return tuple(name for name in old if not (old[name] <= drift * new[name] and new[name] <= drift * old[name]))
 
