@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-import ostinato as ost
 from benchmarks.correlate.queries import Q1, Q2
-from benchmarks.correlate.running import ALL, WINDOW_FIRST, Case, answer, table_of
+from benchmarks.correlate.running import ALL, WINDOW_FIRST, Case, answer, correlated, table_of
 from benchmarks.correlate.streams import Clusters, Marks, Quotes, Ticks, quotes_file
 from benchmarks.experiment import Scale, expect
 from benchmarks.records import Record
@@ -51,8 +50,8 @@ def _check_table_1() -> Record:
     prices = np.array(TABLE_1_PRICES, np.float64)
     stock = pa.table({"symbol": ["XOM"] * len(prices), "ts": np.arange(len(prices)), "price": prices})
     for setup in (*ALL, WINDOW_FIRST):
-        asked = ost.correlate(Q1.text(TABLE_1_REGION), live=stock, strategy=setup.strategy, cache=setup.cache)
-        expect(f"table 1: {setup.name}", rows_of(asked.run().table), TABLE_1)
+        given = correlated(Q1.text(TABLE_1_REGION), stock, setup)
+        expect(f"table 1: {setup.name}", rows_of(given.table), TABLE_1)
     return Record("correlate", "answers", "table 1", "results of the paper", len(TABLE_1), "results")
 
 

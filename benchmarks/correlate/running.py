@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import ostinato as ost
+from benchmarks.correlate import window_first
 from benchmarks.correlate.queries import PairQuery
 from benchmarks.correlate.streams import Stream
 from benchmarks.experiment import expect
@@ -37,7 +38,7 @@ class Setup:
         return words
 
 
-WINDOW_FIRST = Setup("window_first")
+WINDOW_FIRST = Setup(window_first.NAME)
 EAGER = Setup("eager")
 LIVE, LIVE_CACHED = Setup("live_first", cache=False), Setup("live_first")
 ARCHIVE, ARCHIVE_CACHED = Setup("archive_first", cache=False), Setup("archive_first")
@@ -107,8 +108,13 @@ def table_of(stream: Stream) -> pa.Table:
 
 def answer(case: Case, setup: Setup) -> ost.CorrelationResult:
     """The case's rows correlated with their own past, in process."""
-    asked = ost.correlate(case.text, live=table_of(case.stream), strategy=setup.strategy, cache=setup.cache)
-    return asked.run()
+    return correlated(case.text, table_of(case.stream), setup)
+
+
+def correlated(text: str, rows: pa.Table, setup: Setup) -> ost.CorrelationResult:
+    if setup == WINDOW_FIRST:
+        return window_first.by_window_first(ost.correlate(text, live=rows)).run()
+    return ost.correlate(text, live=rows, strategy=setup.strategy, cache=setup.cache).run()
 
 
 @cache

@@ -35,10 +35,10 @@ class Stream(Protocol):
     def table(self) -> pa.Table: ...
 
 
-def priced(steps: Steps, symbol: str = "XOM") -> pa.Table:
+def priced(steps: Steps) -> pa.Table:
     """The rows of one symbol."""
     rows = len(steps)
-    names = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [symbol]).cast(pa.string())
+    names = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["XOM"]).cast(pa.string())
     return pa.table({"symbol": names, "ts": np.arange(rows), "price": FIRST_PRICE + np.cumsum(steps)})
 
 

@@ -105,13 +105,13 @@ def all_points(scale: Scale) -> list[Point]:
     return [point for figure in figures for point in figure(scale)]
 
 
-def speeds(point: Point, ran: Mapping[Setup, Ran], figure: str | None = None) -> list[Record]:
+def speeds(point: Point, ran: Mapping[Setup, Ran]) -> list[Record]:
     """The speed of each strategy, over that of live-first without a cache where it was measured."""
     baseline = Baseline(LIVE.name, ran[LIVE].speed) if LIVE in ran else None
     return [
         Record(
             "correlate",
-            figure or point.figure,
+            point.figure,
             f"{point.name}: {setup.name}",
             "speed",
             found.speed,

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from benchmarks.correlate import window_first
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from tests.api.test_correlations import correlation
 from tests.examples import examples
 from tests.laws.comparison import differing
 from tests.laws.correlation_strategies import Asked, correlations, with_another_archive
 
-from ostinato.api.correlations import correlate
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.correlations.strategies.sides import NO_TIME
@@ -36,7 +37,7 @@ Options = dict[str, Any]
 
 STRATEGIES: tuple[Options, ...] = (
     {"strategy": "auto"},
-    {"strategy": "window_first"},
+    {"strategy": window_first.NAME},
     {"strategy": "eager"},
     {"strategy": "live_first"},
     {"strategy": "live_first", "cache": False},
@@ -69,7 +70,7 @@ def _flat(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def difference(asked: Asked, expected: Sequence[tuple[Any, ...]], options: Options) -> str | None:
     """What the engine gives otherwise than the oracle; None when nothing."""
-    found = correlate(asked.text, live=asked.live, archive=asked.archive, **options).run().table
+    found = correlation(asked.text, live=asked.live, archive=asked.archive, **options).run().table
     return table_difference(asked, found, expected, options)
 
 

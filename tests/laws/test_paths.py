@@ -95,7 +95,7 @@ def test_within_the_limit_everything_is_found_and_beyond_it_nothing(
             walk.find(graph.numbers([start]), terms)
 
 
-choosers = st.sampled_from([BySimilarity, lambda: BySimilarity(per_cost=True), AtRandom, BySelectivity])
+choosers = st.sampled_from([BySimilarity, AtRandom, BySelectivity])
 
 
 @pytest.mark.kernel

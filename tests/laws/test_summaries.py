@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.summary_strategies import columns, expressions, queries, selections, streams, windows
+from tests.summaries.state_counters import StateCounters
 
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.reference import summaries as oracle
 from ostinato.summaries.engine.bridges import Kept, contributions
 from ostinato.summaries.engine.counter_moves import CountProgram, count_program, sum_program
 from ostinato.summaries.engine.kernel_tables import COUNT, FIRST, FIRST_OLD_CELL, LAST_OLD_CELL, NOW, STALE
-from ostinato.summaries.engine.state_counters import StateCounters
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.engine.summary_state import SummaryState
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery

@@ -8,16 +8,18 @@ import pytest
 
 import ostinato as ost
 from ostinato.rows.matches import Matches
-from ostinato.slices.chains import NOTHING, Chain, joined, numbered, one_for_each_last_row
+from ostinato.slices.chains import NOTHING, MatchChain, joined, numbered, one_for_each_last_row
 
 LABELS = "ABC"
 
 
-def chain(*found: tuple[int, str], next_start: int = 0, ahead: list[int] | None = None, labelled: bool = True) -> Chain:
+def chain(
+    *found: tuple[int, str], next_start: int = 0, ahead: list[int] | None = None, labelled: bool = True
+) -> MatchChain:
     """Matches by their first row and the labels of their rows; each skips past its last row unless told otherwise."""
     length = np.array([len(rows) for _, rows in found], np.int64)
     label = np.array([LABELS.index(letter) for _, rows in found for letter in rows], np.int32)
-    return Chain(
+    return MatchChain(
         start=np.array([start for start, _ in found], np.int64),
         length=length,
         ahead=np.maximum(length, 1) if ahead is None else np.array(ahead, np.int64),
@@ -28,7 +30,7 @@ def chain(*found: tuple[int, str], next_start: int = 0, ahead: list[int] | None 
     )
 
 
-def words(found: Chain | Matches) -> list[tuple[int, str]]:
+def words(found: MatchChain | Matches) -> list[tuple[int, str]]:
     """What `chain` was made of."""
     return [
         (int(start), "".join(LABELS[label] for label in found.label[at : at + length]))
@@ -36,7 +38,7 @@ def words(found: Chain | Matches) -> list[tuple[int, str]]:
     ]
 
 
-def rows_tried(found: Chain, rows: int) -> list[int]:
+def rows_tried(found: MatchChain, rows: int) -> list[int]:
     return [row for row in range(rows) if found.tries(row)]
 
 

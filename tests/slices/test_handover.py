@@ -19,7 +19,7 @@ from ostinato.clause.query.clause import MatchMode, Skip
 from ostinato.clause.query.pattern import variables
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.slices import handover
-from ostinato.slices.handover import NOWHERE, Kind, kind_of, within_reach
+from ostinato.slices.handover import NOWHERE, Handover, kind_of, within_reach
 
 Kernel = Callable[..., Any]
 
@@ -171,16 +171,16 @@ def task(
 @pytest.mark.parametrize(
     ("words", "kind", "with_unmatched"),
     [
-        ("AFTER MATCH SKIP PAST LAST ROW", Kind.MEETING, Kind.MEETING),
-        ("AFTER MATCH SKIP TO FIRST B", Kind.MEETING, Kind.QUIET),
-        ("AFTER MATCH SKIP TO LAST B", Kind.MEETING, Kind.QUIET),
-        ("AFTER MATCH SKIP TO NEXT ROW", Kind.ANY, Kind.QUIET),
-        ("ALL MATCHES", Kind.ANY, None),
-        ("MAXIMAL MATCHES", Kind.ANY, None),
-        ("INCREMENTAL MATCHES", Kind.QUIET, None),
+        ("AFTER MATCH SKIP PAST LAST ROW", Handover.MEETING, Handover.MEETING),
+        ("AFTER MATCH SKIP TO FIRST B", Handover.MEETING, Handover.QUIET),
+        ("AFTER MATCH SKIP TO LAST B", Handover.MEETING, Handover.QUIET),
+        ("AFTER MATCH SKIP TO NEXT ROW", Handover.ANY, Handover.QUIET),
+        ("ALL MATCHES", Handover.ANY, None),
+        ("MAXIMAL MATCHES", Handover.ANY, None),
+        ("INCREMENTAL MATCHES", Handover.QUIET, None),
     ],
 )
-def test_which_rows_are_fit_for_a_handover(words: str, kind: Kind, with_unmatched: Kind | None) -> None:
+def test_which_rows_are_fit_for_a_handover(words: str, kind: Handover, with_unmatched: Handover | None) -> None:
     assert kind_of(parse_clause(f"ORDER BY t MEASURES 1 AS x {words} PATTERN (A B)")) is kind
     if with_unmatched is not None:  # match modes don't show unmatched rows
         shown = f"ORDER BY t ALL ROWS PER MATCH WITH UNMATCHED ROWS {words} PATTERN (A B)"

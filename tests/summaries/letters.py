@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from tests.summaries.state_counters import StateCounters
 
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.engine.counter_moves import count_program, sum_program
-from ostinato.summaries.engine.state_counters import StateCounters
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.engine.summary_state import SummaryState
 from ostinato.summaries.language.type_automaton import Automaton, compile_expression

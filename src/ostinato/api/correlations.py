@@ -1,4 +1,4 @@
-"""`ost.correlate`: live matches joined with archive matches from shortly before, in this process or on Spark."""
+"""`ost.correlate`: joins live matches with archive matches from shortly before, in this process or on Spark."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import known_names
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.correlations.strategies.cost_model import Choice, Factors
+from ostinato.correlations.strategies.cost_model import Choice, Factors, StrategyName
 from ostinato.correlations.strategies.planner_report import run_text
-from ostinato.correlations.strategies.strategies import StrategyName
+from ostinato.correlations.strategies.strategies import Strategy
 from ostinato.correlations.task.correlation_state import NEW, Totals
 from ostinato.correlations.task.correlation_steps import StepRows, in_steps
 from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, StrategyChoice
 from ostinato.correlations.task.correlation_worker import Advanced, Correlator, SharedLive
-from ostinato.correlations.task.step_planner import Thought, declined_strategies
+from ostinato.correlations.task.step_planner import PlannerState, declined_strategies
 from ostinato.errors import QueryError, speaking_of
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
@@ -31,41 +31,41 @@ from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataf
 
 @dataclass(frozen=True, slots=True)
 class CorrelationStatistics:
-    """What a correlation met and what it cost; with the factors of the cost model, as measured."""
+    """Counts and costs of a run, with the measured factors of the cost model."""
 
     totals: Totals
     strategy: StrategyName
-    """The one that ran last."""
+    """The strategy of the last step."""
     cache: bool
     reason: str
-    """Why it was chosen."""
+    """Why the planner chose it."""
     factors: Factors | None
     costs: Mapping[Choice, float] | None
-    """What each strategy would cost, in seconds for `factors.rows` rows."""
+    """Estimated cost of each strategy, in seconds for `factors.rows` rows."""
     declined: Mapping[str, str]
-    """Strategies that can't run the query, and why."""
+    """Strategies that can't run the query, with the reason."""
 
     @property
     def buffered_rows(self) -> int:
-        """The most rows of the archive that had to stay at hand between two steps."""
+        """Largest number of archive rows in memory between two steps."""
         return self.totals.most_buffered_rows
 
     @property
     def cached_entries(self) -> int:
-        """The most archive matches that were remembered between two steps."""
+        """Largest number of archive matches in the result cache between two steps."""
         return self.totals.most_cached_entries
 
 
 @dataclass(frozen=True, slots=True)
 class CorrelationResult:
-    """What a correlation gave, and what it cost."""
+    """The rows of a correlation, and its statistics."""
 
     table: pa.Table
-    """In each key ordered by correlation_start and correlation_end."""
+    """Within each key, rows are ordered by correlation_start and correlation_end."""
     statistics: CorrelationStatistics
 
     def explain(self) -> str:
-        """What ran and why, with the numbers."""
+        """The strategy that ran, the reason, and the measured numbers."""
         ran = self.statistics
         memory = ran.buffered_rows, ran.cached_entries
         return run_text(Choice(ran.strategy, ran.cache), ran.reason, ran.factors, ran.costs, ran.declined, memory)
@@ -73,7 +73,7 @@ class CorrelationResult:
 
 @dataclass(frozen=True, slots=True)
 class CorrelationQuery:
-    """Correlations with their inputs; `run` answers them once, `start` for as long as live rows come."""
+    """Correlations with their inputs. `run` answers them once, `start` answers a stream."""
 
     texts: Mapping[str, str]
     live: Any
@@ -83,21 +83,23 @@ class CorrelationQuery:
     settings: Settings
     delay: str | int | None = None
     single: bool = True
-    """Whether one query was asked, not several by name."""
+    """Whether there is one query, not several by name."""
+    comparator: Strategy | None = None
+    """A strategy that runs in this process in place of the product's. Benchmarks compare with it."""
 
     @only_our_errors()
     def run(self, *, deadline: Duration | None = None) -> Any:
-        """A CorrelationResult, on Spark a DataFrame; for several queries a dict of those by name.
+        """A CorrelationResult, or a DataFrame on Spark. Several queries give a dict by name.
 
         In this process a run that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED.
         """
-        found: Mapping[str, Any]
+        results: Mapping[str, Any]
         if is_spark_dataframe(self.live):
             refuse_deadline(deadline)
-            found = self._on_spark()
+            results = self._on_spark()
         else:
-            found = interruptible(self._in_process, deadline)
-        return next(iter(found.values())) if self.single else found
+            results = interruptible(self._in_process, deadline)
+        return next(iter(results.values())) if self.single else results
 
     @only_our_errors()
     def start(
@@ -108,11 +110,11 @@ class CorrelationQuery:
         trigger: Mapping[str, Any] | str | None = None,
         **options: Any,
     ) -> Any:
-        """Runs on a streaming DataFrame until it is stopped; gives Spark's StreamingQuery.
+        """Starts the correlation on a streaming DataFrame. Returns Spark's StreamingQuery.
 
-        `output`: a folder, in which each batch overwrites its own part, or a function of a DataFrame and the batch's
-        number. `trigger` is what Spark's own takes, or how often a batch is due. `options` are those of
-        docs/correlation.md: write_archive, buckets, reads.
+        `output` is a folder, in which each batch overwrites its own sub-folder, or a function of a DataFrame and the
+        batch number. `trigger` takes Spark's arguments, or an interval between batches. `options` (write_archive,
+        buckets, reads) are described in docs/correlation.md.
         """
         spark_dataframe(self.live, hint="start() needs a streaming DataFrame; tables are answered by run()")
         if not self.single:
@@ -126,7 +128,7 @@ class CorrelationQuery:
 
     @only_our_errors()
     def finish(self, checkpoint: str) -> Any:
-        """What the end of input gives of a stopped stream, as a DataFrame."""
+        """The results that a stopped stream gives at end of input, as a DataFrame."""
         from ostinato.spark.correlations.correlation_finish import finish_correlation
 
         spark_dataframe(self.live, hint="finish() is for stopped streams; run() answers tables to their end")
@@ -145,42 +147,47 @@ class CorrelationQuery:
         same = self.archive is None or self.archive is self.live
         archive = None if same else as_table(self.archive, self.settings)
         schema = None if archive is None else archive.schema
-        asked = {
+        correlations = {
             name: LocalCorrelation(text, live.schema, schema, self.settings, self.limits)
             for name, text in self.texts.items()
         }
-        shared = _shared_live(list(asked.values()))
-        return {name: self._answer(self.texts[name], one, live, archive, shared) for name, one in asked.items()}
+        shared = _shared_live(list(correlations.values()))
+        return {name: self._answer(self.texts[name], one, live, archive, shared) for name, one in correlations.items()}
 
     def _answer(
-        self, text: str, asked: LocalCorrelation, live: pa.Table, archive: pa.Table | None, shared: SharedLive | None
+        self,
+        text: str,
+        correlation: LocalCorrelation,
+        live: pa.Table,
+        archive: pa.Table | None,
+        shared: SharedLive | None,
     ) -> CorrelationResult:
         with speaking_of(text):
-            correlator = Correlator(asked.task, self.options, shared)
-            rows = asked.live_rows(live)
-            others = None if archive is None else asked.archive_rows(archive)
+            correlator = Correlator(correlation.task, self.options, shared, comparator=self.comparator)
+            rows = correlation.live_rows(live)
+            others = None if archive is None else correlation.archive_rows(archive)
             if self.options.recent_rows is None or shared is not None:
                 done = correlator.run(NEW, rows, others, 0, finished=True)
             else:
-                reader = TableReader(asked.task, rows if others is None else others)
+                reader = TableReader(correlation.task, rows if others is None else others)
                 done = _with_small_buffer(correlator, rows, others, reader)
-            statistics = _statistics(done.state.totals, done.thought, declined_strategies(asked.task))
-            return CorrelationResult(asked.selected_of(done.results), statistics)
+            statistics = _statistics(done.state.totals, done.planner_state, declined_strategies(correlation.task))
+            return CorrelationResult(correlation.selected_of(done.results), statistics)
 
 
-def _shared_live(asked: Sequence[LocalCorrelation]) -> SharedLive | None:
-    """For several correlations with one live clause, which is matched once for all."""
-    clauses = [one.plan.correlation.live for one in asked]
-    return SharedLive() if len(asked) > 1 and all(clause == clauses[0] for clause in clauses) else None
+def _shared_live(correlations: Sequence[LocalCorrelation]) -> SharedLive | None:
+    """For several correlations with the same live clause, which is matched once; else None."""
+    clauses = [one.plan.correlation.live for one in correlations]
+    return SharedLive() if len(correlations) > 1 and all(clause == clauses[0] for clause in clauses) else None
 
 
 def _with_small_buffer(
     correlator: Correlator, live: pa.Table, archive: pa.Table | None, reader: ArchiveReader
 ) -> Advanced:
-    """In steps, as a stream would: what a step wants is read, and the step is done again with it."""
-    workers, size = (correlator.live, correlator.archive), correlator.options.step_rows
+    """Runs in steps, like a stream. If a step wants rows, they are read and the step runs again with them."""
+    workers, step_rows = (correlator.live, correlator.archive), correlator.options.step_rows
     state, results, done = NEW, [], None
-    for rows in in_steps(workers, StepRows(live, archive, 0, True), size, size):
+    for rows in in_steps(workers, StepRows(live, archive, 0, True), step_rows):
         done = correlator.step(state, rows)
         if done.wanted.num_rows:
             done = correlator.step(state, rows, reader.read(done.wanted))
@@ -190,14 +197,14 @@ def _with_small_buffer(
     return done._replace(results=pa.concat_tables(results))
 
 
-def _statistics(totals: Totals, thought: Thought, declined: Mapping[str, str]) -> CorrelationStatistics:
-    decision = thought.decision
+def _statistics(totals: Totals, planner_state: PlannerState, declined: Mapping[str, str]) -> CorrelationStatistics:
+    decision = planner_state.decision
     return CorrelationStatistics(
         totals=totals,
         strategy=decision.choice.strategy,
         cache=decision.choice.cache,
         reason=decision.reason,
-        factors=thought.factors,
+        factors=planner_state.factors,
         costs=decision.costs,
         declined=declined,
     )
@@ -219,16 +226,16 @@ def correlate(
     timezone: str = "UTC",
     step_rows: int = AS_IT_FITS.step_rows,
 ) -> CorrelationQuery:
-    """Live matches joined with what the archive held shortly before each of them (DejaVu, 2011).
+    """Joins live matches with archive matches from shortly before each of them (DejaVu, 2011).
 
     `query` is the text of a join of two MATCH_RECOGNIZE clauses with `RECENT(archive, live, distance)`; a list of such
-    texts, or a dict by name, is answered together, and a live clause that they share is matched once. `live` and
-    `archive` are pyarrow Tables, pandas DataFrames or record batches, or Spark DataFrames; without `archive` the live
-    rows are their own. `strategy` is "auto" or one of window_first, eager, live_first and archive_first; without
-    `cache` what is looked into is searched again every time. None of these changes the rows.
+    texts, or a dict by name, is answered together. A live clause that they share is matched once. `live` and
+    `archive` are pyarrow Tables, pandas DataFrames or record batches, or Spark DataFrames. Without `archive`, the live
+    rows are their own archive. `strategy` is "auto", "eager", "live_first" or "archive_first". Without `cache`
+    overlapping regions are searched again for each match. None of these options changes the rows.
 
-    `recent_rows` bounds the rows of a key that stay at hand; what a region needs beyond it is read from the archive.
-    `delay` is for streams: how late rows may come. `ordered=False` gives results as soon as they are known.
+    `recent_rows` limits the rows of a key in memory; other rows of a region are read from the archive. `delay` is the
+    watermark delay of streams. `ordered=False` gives results as soon as they are known.
     """
     return CorrelationQuery(
         texts=_by_name(query),

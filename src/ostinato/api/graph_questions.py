@@ -143,7 +143,7 @@ class GraphQuestions:
             if len(self._walks) >= _MOST_WALKS:
                 self._walks.clear()
             walk = self._walks[key] = PathWalk(self.graph, queries)
-        return walk.asked_as(queries)
+        return walk.with_queries(queries)
 
     @only_our_errors()
     def run(

@@ -38,7 +38,7 @@ from ostinato.path_queries.graph import COLUMNS, Graph, make_graph
 from ostinato.path_queries.language.path_query import PathQuery
 from ostinato.path_queries.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
 from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
-from ostinato.path_queries.path_selection import Contributions
+from ostinato.path_queries.path_selection import PathContributions
 from ostinato.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
@@ -194,7 +194,7 @@ def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> P
     ends = _ends(graph, options.end)
     terms = WalkTerms(options.simple, options.max_hops, ends, options.budget, options.most_partial_paths)
     found = walk.find(numbers, terms, SHEDDING[options.shedding](similarity))
-    scores = Contributions(walk, similarity).of(found.store, found.path, found.query)
+    scores = PathContributions(walk, similarity).of(found.store, found.path, found.query)
     named = (*starts, *(options.end or ()))
     unknown = [name for name, number in zip(named, graph.numbers(named), strict=True) if number < 0]
     table = found_table(walk, found, scores, options.limit)

@@ -14,7 +14,6 @@ _STRATEGIES = {
     "live_first": "every live match; of the archive only the regions behind live matches, each start once (Equation 3)",
     "archive_first": "every archive match; live matches only in the regions ahead of those (Equation 4)",
     "eager": "both patterns in all rows",
-    "window_first": "both patterns anew in a window behind every row; for comparison, never chosen",
 }
 
 

@@ -10,14 +10,14 @@ from ostinato.explanation.readable import plain_name
 from ostinato.explanation.understood import Understood
 from ostinato.expressions.syntax import MatchNumber
 from ostinato.slices.cutting import SLICES_THAT_MAY_BE_IN_VAIN, SMALLEST_SLICE
-from ostinato.slices.handover import Kind, kind_of
+from ostinato.slices.handover import Handover, kind_of
 from ostinato.slices.in_process import is_chained
 
 _FEWEST = SMALLEST_SLICE * SLICES_THAT_MAY_BE_IN_VAIN
 _HANDOVERS = {
-    Kind.ANY: "at once: every start is tried, whatever the slices before it found",
-    Kind.MEETING: "at the row where all chains of starts meet that may come in from before: matches skip starts",
-    Kind.QUIET: "at a row that no match can lead over: which rows are taken depends on all matches that reach them",
+    Handover.ANY: "at once: every start is tried, whatever the slices before it found",
+    Handover.MEETING: "at the row where all chains of starts meet that may come in from before: matches skip starts",
+    Handover.QUIET: "at a row that no match can lead over: which rows are taken depends on all matches that reach them",
 }
 
 

@@ -45,6 +45,17 @@ class RealClock:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadClock:
+    """Processor time of the calling thread: work of other threads and waiting don't count."""
+
+    def now_ns(self) -> int:
+        return time.thread_time_ns()
+
+    def spent_ns(self, began_ns: int, work: Work) -> int:
+        return time.thread_time_ns() - began_ns
+
+
+@dataclass(frozen=True, slots=True)
 class VirtualClock:
     """Charges for the work itself; deciding what to keep costs nothing. Unless told otherwise, it charges about
     what the kernel takes (two patterns of seven events, one core).

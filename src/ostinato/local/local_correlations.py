@@ -13,9 +13,9 @@ from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import Limits, check_condition
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
-from ostinato.correlations.language.correlation_parser import CorrelationQuery, read_correlation
+from ostinato.correlations.language.correlation_parser import ParsedCorrelation, read_correlation
 from ostinato.correlations.plan.correlation_names import ARCHIVE, LIVE
-from ostinato.correlations.plan.correlation_plan import Clock, CorrelationPlan, clocks_of, plan_correlation
+from ostinato.correlations.plan.correlation_plan import CorrelationPlan, TimeColumns, clocks_of, plan_correlation
 from ostinato.correlations.task.correlation_results import output_fields
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.errors import QueryError, in_statement, speaking_of
@@ -59,7 +59,7 @@ class LocalCorrelation:
         self, text: str, live: pa.Schema, archive: pa.Schema | None, settings: Settings, limits: Limits
     ) -> None:
         """`archive` is None where the live rows are their own archive."""
-        self.query: CorrelationQuery = read_correlation(text)
+        self.query: ParsedCorrelation = read_correlation(text)
         self.settings = settings
         if archive is None and self.query.live_input.lower() != self.query.archive_input.lower():
             name = self.query.archive_input
@@ -118,7 +118,7 @@ class LocalCorrelation:
         return pa.table(columns, names=[name for name, _ in self.selected])
 
 
-def _side(plan: LocalPlan, clock: Clock, conditions: tuple[tuple[str, int], ...]) -> SideTask:
+def _side(plan: LocalPlan, clock: TimeColumns, conditions: tuple[tuple[str, int], ...]) -> SideTask:
     types = tuple(plan.types[name] for name in plan.plan.bound.partition_by)
     return SideTask(plan.typed, clock, types, conditions)
 

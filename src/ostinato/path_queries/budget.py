@@ -1,4 +1,4 @@
-"""How much a walk may use up: time by a clock, memory by the bytes of partial paths."""
+"""The budget of a walk: time by a clock, memory by the bytes of partial paths."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ostinato.kernels.clock import Clock, RealClock, Work
 UNLIMITED = 1 << 62
 _PROBE = 1_000_000_000
 _FIRST_GUESS_NS = 25.0
-"""Of a unit of work, before anything was measured."""
+"""Time of a unit of work, before the first measurement."""
 _FIRST_GUESS_WEIGHING_NS = 250.0
-"""Of a partial path that is weighed for a query."""
+"""Time to weigh a partial path for a query, before the first measurement."""
 _LEAST_MEASURED = 1_000
-"""Units; less is mostly the call itself."""
+"""Smallest number of units to learn from. With fewer, the call itself takes most of the time."""
 _SHARE_OF_WEIGHING = 0.25
-"""Of the time that is left."""
+"""Fraction of the remaining time that weighing may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """None: without a bound."""
+    """Bounds of a walk; None: no bound."""
 
     latency_ns: float | None = None
     memory_bytes: int | None = None
@@ -35,9 +35,9 @@ NO_BUDGET = Budget()
 
 
 class Meter:
-    """The time left, in units of work: edges looked at and partial paths made.
+    """The remaining time in units of work: edges read and partial paths made.
 
-    A tariff says what a unit costs, and that weighing costs nothing. With a real clock both are learnt on the way.
+    A virtual clock fixes the cost of a unit, and weighing is free. With a real clock, the meter learns both costs.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -53,19 +53,19 @@ class Meter:
         return self._clock.spent_ns(self._began, Work(events=0, visits=work, checks=0))
 
     def left(self, work: int) -> int:
-        """How much more work is allowed, after so much."""
+        """Units of work that are still allowed after `work` units."""
         if self._limit is None:
             return UNLIMITED
         return max(0, int((self._limit - self.elapsed_ns(work)) / self._unit.ns))
 
     def weighable(self, work: int) -> int:
-        """For how many pairs of partial path and query there is time to weigh them, after so much work."""
+        """Number of (partial path, query) pairs that there is time to weigh after `work` units."""
         if self._limit is None or not self._is_real:
             return UNLIMITED
         return max(1, int(_SHARE_OF_WEIGHING * (self._limit - self.elapsed_ns(work)) / self._weighing.ns))
 
     def walked(self, ns: int, work: int) -> None:
-        """So much work took so long."""
+        """Learns from a measurement: `work` units took `ns`."""
         if self._is_real:
             self._unit.learn(ns, work)
 
@@ -75,7 +75,7 @@ class Meter:
 
 
 class _Rate:
-    """What one of something costs, on average."""
+    """Mean time of one unit."""
 
     def __init__(self, guess_ns: float) -> None:
         self.ns = guess_ns

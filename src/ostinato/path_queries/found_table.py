@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +11,6 @@ from numpy.typing import NDArray
 from ostinato.kernels.stopping import check_stopped
 from ostinato.path_queries.path_search import FoundPaths, PathWalk
 from ostinato.path_queries.walking import NO_PARENT
-
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    pass
 
 SCHEMA = pa.schema(
     [
@@ -29,13 +22,13 @@ SCHEMA = pa.schema(
         ("score", pa.float64()),
     ]
 )
-"""`relations` has `^` before those that were walked backwards; `nodes` has one more, the start first."""
+"""`relations` has `^` before relations walked backwards. `nodes` has one entry more, the start first."""
 
 Ints = NDArray[np.int64]
 
 
-def found_table(walk: PathWalk, found: FoundPaths, scores: NDArray[np.float64], limit: int | None = None) -> pa.Table:
-    """`scores`: of each path found. `limit`: so many paths of each start."""
+def found_table(walk: PathWalk, found: FoundPaths, scores: NDArray[np.float64], limit: int | None) -> pa.Table:
+    """`scores`: one for each path. `limit`: largest number of paths for each start."""
     chains = _chains(found)
     order = _order(found, chains, scores)
     if limit is not None:
@@ -65,7 +58,7 @@ def _lists(lengths: Ints, values: pa.Array) -> pa.ListArray:
 
 
 class _Chains:
-    """What leads to each path found: `rows[k]` are the partial paths k edges before its end, -1 before its start."""
+    """The partial paths of each path: `rows[k]` is the one k edges before its end, or -1 before its start."""
 
     def __init__(self, rows: list[Ints]) -> None:
         self.rows = rows
@@ -73,7 +66,7 @@ class _Chains:
         self.length = sum((step != NO_PARENT for step in rows), np.zeros(count, np.int64)).astype(np.int64)
 
     def flat(self, column: NDArray[np.int32], order: Ints, *, skip_start: bool) -> Ints:
-        """The values of the column along each path, from the start to the end, one path behind the other."""
+        """The values of a column along each path, from start to end, path after path."""
         if not self.rows:
             return np.zeros(0, np.int64)
         table = np.stack([step[order] for step in reversed(self.rows)], axis=1)
@@ -81,8 +74,8 @@ class _Chains:
         if skip_start:
             first = there.argmax(axis=1)
             there[np.arange(len(order)), first] = False
-        found: Ints = column[table[there]].astype(np.int64)
-        return found
+        values: Ints = column[table[there]].astype(np.int64)
+        return values
 
     def node_of(self, found: FoundPaths, order: Ints, *, first: bool) -> Ints:
         if not self.rows:
@@ -105,7 +98,7 @@ def _chains(found: FoundPaths) -> _Chains:
 
 
 def _order(found: FoundPaths, chains: _Chains, scores: NDArray[np.float64]) -> Ints:
-    """By start, score, length, then by names (numbers are in the order of names), relations and query."""
+    """Orders by start, score, length, then by names (numbers compare like names), relations and query."""
     everything = np.arange(len(found.path))
     if not len(everything):
         return everything
@@ -115,11 +108,11 @@ def _order(found: FoundPaths, chains: _Chains, scores: NDArray[np.float64]) -> I
 
 
 def _from_start(found: FoundPaths, chains: _Chains) -> list[Ints]:
-    """Node and edge of the first step, the second and so on; -1 behind the end."""
+    """Node and edge of the first step, the second and so on; -1 after the end."""
     columns = []
     rows, everything = np.stack(chains.rows), np.arange(len(found.path))
-    for place in range(len(rows)):
-        back = chains.length - 1 - place  # how many edges before the end
+    for step_number in range(len(rows)):
+        back = chains.length - 1 - step_number  # how many edges before the end
         check_stopped()
         there = back >= 0
         step = rows[np.where(there, back, 0), everything]
@@ -129,15 +122,15 @@ def _from_start(found: FoundPaths, chains: _Chains) -> list[Ints]:
 
 
 def _number_within(group: Ints) -> Ints:
-    """0, 1, 2, ... within each run of equal values."""
+    """Counts 0, 1, 2, ... within each run of equal values."""
     if not len(group):
         return group
     starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
     return np.arange(len(group)) - np.repeat(starts, np.diff(starts, append=len(group)))
 
 
-def facts_of(table: pa.Table, limit: int | None = None) -> list[str]:
-    """The first paths of a table as lines, each once; one without an edge says nothing."""
+def facts_of(table: pa.Table, limit: int | None) -> list[str]:
+    """The first paths of a table as distinct lines. Paths without an edge are left out."""
     lines: dict[str, None] = {}
     for nodes, relations in zip(table["nodes"], table["relations"], strict=True):
         if limit is not None and len(lines) >= limit:
@@ -153,8 +146,8 @@ def path_text(nodes: Sequence[str], relations: Sequence[str]) -> str:
     >>> path_text(["Alila", "Amos Gitai", "Kedma"], ["written_by", "^written_by"])
     'Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma'
     """
-    parts = [nodes[0]] if nodes else []
+    words = [nodes[0]] if nodes else []
     for relation, node in zip(relations, nodes[1:], strict=True):
-        parts.append(f"<-[{relation[1:]}]-" if relation.startswith("^") else f"-[{relation}]->")
-        parts.append(node)
-    return " ".join(parts)
+        words.append(f"<-[{relation[1:]}]-" if relation.startswith("^") else f"-[{relation}]->")
+        words.append(node)
+    return " ".join(words)

@@ -1,4 +1,4 @@
-"""Triples (head, relation, tail) -> Graph: edges of each node in order of their relation, forwards and backwards."""
+"""Triples (head, relation, tail) -> Graph: the edges of each node, ordered by relation, forwards and backwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ("head", "relation", "tail")
 
 
 class Edges(NamedTuple):
-    """The edges of node n are those from `at[n]` to before `at[n + 1]`, by relation, then by the node they lead to."""
+    """Node n has the edges `at[n]:at[n + 1]`, ordered by relation and target node."""
 
     at: NDArray[np.int64]
     relation: NDArray[np.int32]
@@ -30,7 +30,7 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes and relations by number; names in order of the alphabet, so that numbers compare as names do."""
+    """Nodes and relations by number. Names are sorted, so numbers compare like names."""
 
     nodes: pa.Array
     relations: tuple[str, ...]
@@ -40,27 +40,27 @@ class Graph:
     type_of_node: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
     """Pairs of (node, type), sorted; a node may have several types."""
     skipped: int = 0
-    """Rows with a NULL, which are no facts."""
+    """Number of rows with a NULL. They are no facts."""
 
     @property
     def edge_count(self) -> int:
         return len(self.forwards.node)
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """The nodes of these names; -1 for a name that no node has."""
+        """The numbers of the named nodes; -1 for unknown names."""
         return np.array([self._number(name) for name in names], np.int64)
 
     def _number(self, name: str) -> int:
-        place = bisect_left(range(len(self.nodes)), name, key=lambda node: self.nodes[node].as_py())
-        return place if place < len(self.nodes) and self.nodes[place].as_py() == name else -1
+        index = bisect_left(range(len(self.nodes)), name, key=lambda node: self.nodes[node].as_py())
+        return index if index < len(self.nodes) and self.nodes[index].as_py() == name else -1
 
     def symbol_of_relation(self, symbols: Symbols) -> NDArray[np.int32]:
-        """For each relation its place among those that queries name; the one behind them for all others."""
-        place = {name: i for i, name in enumerate(symbols.names)}
-        return np.array([place.get(name, len(place)) for name in self.relations], np.int32)
+        """For each relation, its index among those that queries name. All others get the next index."""
+        index = {name: i for i, name in enumerate(symbols.names)}
+        return np.array([index.get(name, len(index)) for name in self.relations], np.int32)
 
     def classes(self, symbols: Symbols) -> tuple[NDArray[np.int32], tuple[int, ...]]:
-        """Each node's place among the classes that occur, and these: bit t is set where a node passes test t."""
+        """The class index of each node, and all classes. Bit t of a class is set if its nodes pass test t."""
         if not symbols.tests:
             return self._one_class, (0,)
         bits = np.zeros(len(self.nodes), np.int64)
@@ -71,26 +71,26 @@ class Graph:
             for number, wanted in enumerate(symbols.tests):
                 passing = np.array([name in wanted for name in self.types], np.bool_)
                 bits[nodes[passing[kinds]]] |= 1 << number
-        found, place = np.unique(bits, return_inverse=True)
-        return place.astype(np.int32), tuple(int(one) for one in found) or (0,)
+        classes, index = np.unique(bits, return_inverse=True)
+        return index.astype(np.int32), tuple(int(one) for one in classes) or (0,)
 
     @cached_property
     def _one_class(self) -> NDArray[np.int32]:
         return np.zeros(len(self.nodes), np.int32)
 
     def followers(self, relation: int | None, direction: int) -> NDArray[np.float64]:
-        """[2 * relation + direction]: how many edges of each kind come from where those of this relation (None: of any)
-        and direction lead, all together. Worked out once."""
+        """[2 * relation + direction]: the number of edges of each kind that follow edges of this relation (None: any)
+        and direction, in total. Computed once."""
         key = (relation, direction)
         if key not in self._followers:
             came = self.backwards if direction else self.forwards
             led_to = came.node if relation is None else came.node[came.relation == relation]
             times = np.bincount(led_to, minlength=len(self.nodes)).astype(np.float64)
-            found = np.zeros(2 * len(self.relations))
+            result = np.zeros(2 * len(self.relations))
             for on, edges in enumerate((self.forwards, self.backwards)):
                 weights = np.repeat(times, np.diff(edges.at))
-                found[on::2] = np.bincount(edges.relation, weights, minlength=len(self.relations))
-            self._followers[key] = found
+                result[on::2] = np.bincount(edges.relation, weights, minlength=len(self.relations))
+            self._followers[key] = result
         return self._followers[key]
 
     @cached_property
@@ -98,7 +98,7 @@ class Graph:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be worked out again."""
+        """The fields without cached values."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -107,26 +107,26 @@ def make_graph(
     columns: tuple[str, str, str] = COLUMNS,
     types: pa.Table | None = None,
 ) -> Graph:
-    """The graph of a table of triples; a triple that stands there twice is one fact.
+    """The graph of a table of triples. Duplicate triples are one fact.
 
     `types` has a row (node, type) for each type of a node, in its first two columns.
     """
     if isinstance(columns, str) or len(columns) != 3:
         raise QueryError("INVALID_OPTION", f"columns are three names (head, relation, tail), not {columns!r}")
-    parts = [_text(triples, name) for name in columns]
-    whole = pc.and_(pc.and_(parts[0].is_valid(), parts[1].is_valid()), parts[2].is_valid())
-    skipped = triples.num_rows - (pc.sum(whole).as_py() or 0)
+    name_columns = [_text(triples, name) for name in columns]
+    is_complete = pc.and_(pc.and_(name_columns[0].is_valid(), name_columns[1].is_valid()), name_columns[2].is_valid())
+    skipped = triples.num_rows - (pc.sum(is_complete).as_py() or 0)
     if skipped:
-        parts = [part.filter(whole) for part in parts]
-    nodes = pc.unique(pa.concat_arrays([parts[0], parts[2]]))
+        name_columns = [names.filter(is_complete) for names in name_columns]
+    nodes = pc.unique(pa.concat_arrays([name_columns[0], name_columns[2]]))
     nodes = nodes.take(pc.sort_indices(nodes))
     if len(nodes) > LARGEST_NODES:
         raise MatchError("GRAPH_TOO_LARGE", f"a graph has at most {LARGEST_NODES:,} nodes in one process")
-    relations = pc.unique(parts[1])
+    relations = pc.unique(name_columns[1])
     relations = relations.take(pc.sort_indices(relations))
     head, relation, tail = (
-        np.asarray(pc.index_in(part, value_set=known), np.int64)
-        for part, known in zip(parts, (nodes, relations, nodes), strict=True)
+        np.asarray(pc.index_in(names, value_set=known), np.int64)
+        for names, known in zip(name_columns, (nodes, relations, nodes), strict=True)
     )
     kinds, pairs = _node_types(types, nodes)
     count = len(nodes)
@@ -150,7 +150,7 @@ def _text(table: pa.Table, name: str) -> pa.Array:
         )
     column = table.column(name)
     try:
-        return column.cast(pa.large_string()).combine_chunks()  # more than 2 GB of names is no mistake
+        return column.cast(pa.large_string()).combine_chunks()  # names may need more than 2 GB
     except pa.ArrowException:
         raise QueryError("UNSUPPORTED_TYPE", f"column '{name}' is of type {column.type}, which is no name") from None
 
@@ -181,20 +181,20 @@ def _node_types(
 
 
 def mean_degrees(graph: Graph, symbol_of_relation: NDArray[np.int32], symbols: Symbols) -> NDArray[np.float64]:
-    """[symbol, the same]: how many edges of the second a node has, on average over the edges of the first that lead to
-    it. Relations that nobody names are one symbol."""
+    """[first symbol, second symbol]: mean number of second edges at a node, over the first edges that lead to it.
+    All relations that no query names are one symbol."""
     named = np.flatnonzero(symbol_of_relation < len(symbols.names))
     edges = np.bincount(graph.forwards.relation, minlength=len(graph.relations))
     others = int(edges.sum() - edges[named].sum())
     kind = (2 * symbol_of_relation[:, None] + np.arange(2)).reshape(-1)
-    found = np.zeros((symbols.count, symbols.count))
+    result = np.zeros((symbols.count, symbols.count))
     for direction in range(2):
         rest = graph.followers(None, direction)
         for relation in named.tolist():
             after = graph.followers(relation, direction)
             rest = rest - after
-            found[2 * symbol_of_relation[relation] + direction] = (
+            result[2 * symbol_of_relation[relation] + direction] = (
                 np.bincount(kind, after, minlength=symbols.count) / edges[relation]
             )
-        found[2 * len(symbols.names) + direction] = np.bincount(kind, rest, minlength=symbols.count) / max(1, others)
-    return found
+        result[2 * len(symbols.names) + direction] = np.bincount(kind, rest, minlength=symbols.count) / max(1, others)
+    return result

@@ -1,10 +1,10 @@
 """Path queries -> one deterministic automaton over edges that walks all of them at once.
 
-Each place of an expression that takes an edge is a position; a state is the set of positions that the edges walked so
-far have led to, of all queries together. So common beginnings of queries are walked once, and a path is found once for
-a query, however many ways lead through its expression. What an edge is to the queries is a *symbol*: a relation that
-one of them names, or any other, each forwards or backwards; and the *class* of the node it leads to: which of the tests
-of node types it passes.
+A position is an edge of an expression. A state is a set of positions, of all queries together, that the walked edges
+have reached. So common prefixes of queries are walked once, and a path is found once for each query, even if its
+expression matches in several ways. The automaton sees an edge as a *symbol* and the *class* of its target node. A
+symbol is a relation that a query names, or any other relation, forwards or backwards. A class is the set of node type
+tests that a node passes.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ NOWHERE = -1
 LARGEST_STATES = 100_000
 LARGEST_POSITIONS = 100_000
 LARGEST_LINKS = 2_000_000
-"""Of an edge to one that may follow it."""
+"""Largest number of (edge, following edge) pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """`2 * i + inverse` stands for relation `names[i]`, and with i = len(names) for all others."""
+    """Symbol `2 * i + inverse` is relation `names[i]`; i = len(names) stands for all others."""
 
     names: tuple[str, ...]
     tests: tuple[frozenset[str], ...]
-    """The sets of node types that edges ask for; bit t of a node's class says whether it passes test t."""
+    """The sets of node types that edges require. Bit t of a class is set if its nodes pass test t."""
 
     @property
     def count(self) -> int:
@@ -49,15 +49,15 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class PathAutomaton:
-    """START is before any edge. `target[q, s, c]` is the state behind symbol s to a node of class `classes[c]`."""
+    """State START is before any edge. `target[q, s, c]`: the state after symbol s to a node of class `classes[c]`."""
 
     symbols: Symbols
     classes: tuple[int, ...]
     target: NDArray[np.int32]
     accepts: tuple[int, ...]
-    """For each state the queries that end there, as a bit set."""
+    """For each state, the queries that end there, as a bit set."""
     reaches: tuple[int, ...]
-    """For each state the queries that can still be reached, or end there: the sharing degree."""
+    """For each state, the queries that end there or can still be reached: the sharing degree."""
 
     @property
     def states(self) -> int:
@@ -68,19 +68,19 @@ class PathAutomaton:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of an expression: whether it may be empty, and the positions of its first and last edges."""
+class _SubPath:
+    """A sub-expression: whether it may be empty, and the positions of its first and last edges."""
 
     empty: bool
     first: frozenset[int]
     last: frozenset[int]
 
 
-_NOTHING = _Part(True, frozenset(), frozenset())
+_NOTHING = _SubPath(True, frozenset(), frozenset())
 
 
 class _Positions:
-    """Glushkov's construction: edges by position, and which position may follow which."""
+    """Glushkov's construction: edges by position, and the positions that may follow each."""
 
     def __init__(self) -> None:
         self.edges: list[OneEdge] = []
@@ -88,55 +88,55 @@ class _Positions:
         self.follows: list[set[int]] = []
         self.links = 0
 
-    def part(self, path: PathExpression, query: int) -> _Part:
+    def sub_path(self, path: PathExpression, query: int) -> _SubPath:
         match path:
             case OneEdge():
                 return self._edge(path, query)
             case EdgesInOrder(parts):
-                whole = _NOTHING
-                for part in parts:
-                    whole = self._joined(whole, self.part(part, query))
-                return whole
+                result = _NOTHING
+                for sub_path in parts:
+                    result = self._joined(result, self.sub_path(sub_path, query))
+                return result
             case EitherPath(options):
-                found = [self.part(option, query) for option in options]
-                return _Part(
-                    any(one.empty for one in found),
-                    frozenset().union(*(one.first for one in found)),
-                    frozenset().union(*(one.last for one in found)),
+                sub_paths = [self.sub_path(option, query) for option in options]
+                return _SubPath(
+                    any(one.empty for one in sub_paths),
+                    frozenset().union(*(one.first for one in sub_paths)),
+                    frozenset().union(*(one.last for one in sub_paths)),
                 )
             case RepeatedPath(body, at_least, at_most):
                 return self._repeated(body, at_least, at_most, query)
 
-    def _edge(self, edge: OneEdge, query: int) -> _Part:
+    def _edge(self, edge: OneEdge, query: int) -> _SubPath:
         if len(self.edges) >= LARGEST_POSITIONS:
             raise QueryError("PATTERN_TOO_LARGE", f"the queries have more than {LARGEST_POSITIONS:,} edges")
         here = frozenset({len(self.edges)})
         self.edges.append(edge)
         self.query.append(query)
         self.follows.append(set())
-        return _Part(False, here, here)
+        return _SubPath(False, here, here)
 
-    def _joined(self, one: _Part, other: _Part) -> _Part:
+    def _joined(self, one: _SubPath, other: _SubPath) -> _SubPath:
         self._connect(one.last, other.first)
-        return _Part(
+        return _SubPath(
             one.empty and other.empty,
             one.first | other.first if one.empty else one.first,
             one.last | other.last if other.empty else other.last,
         )
 
-    def _repeated(self, body: PathExpression, at_least: int, at_most: int | None, query: int) -> _Part:
-        whole = _NOTHING
+    def _repeated(self, body: PathExpression, at_least: int, at_most: int | None, query: int) -> _SubPath:
+        result = _NOTHING
         for _ in range(at_least - (at_most is None)):
-            whole = self._joined(whole, self.part(body, query))
+            result = self._joined(result, self.sub_path(body, query))
         if at_most is None:
-            loop = self.part(body, query)
+            loop = self.sub_path(body, query)
             self._connect(loop.last, loop.first)
-            return self._joined(whole, _Part(loop.empty or at_least == 0, loop.first, loop.last))
+            return self._joined(result, _SubPath(loop.empty or at_least == 0, loop.first, loop.last))
         rest = _NOTHING
-        for _ in range(at_most - at_least):  # (r (r r?)?)?: one after the other, each copy would follow all before it
-            more = self._joined(self.part(body, query), rest)
-            rest = _Part(True, more.first, more.last)
-        return self._joined(whole, rest)
+        for _ in range(at_most - at_least):  # (r (r r?)?)?: in r? r? r?, each copy could follow all earlier ones
+            more = self._joined(self.sub_path(body, query), rest)
+            rest = _SubPath(True, more.first, more.last)
+        return self._joined(result, rest)
 
     def _connect(self, ends: frozenset[int], starts: frozenset[int]) -> None:
         self.links += len(ends) * len(starts)
@@ -151,25 +151,23 @@ class _Positions:
 
 
 def symbols_of(queries: Sequence[PathQuery]) -> Symbols:
-    """What the queries tell edges apart by."""
+    """The relation names and node tests of the queries."""
     names = dict.fromkeys(name for query in queries for name in query.relations())
     written = (edge for query in queries for edge in edges(query.expression))
     tests = dict.fromkeys(edge.node_types for edge in written if edge.node_types)
     return Symbols(tuple(names), tuple(tests))
 
 
-def build_path_automaton(
-    queries: Sequence[PathQuery], symbols: Symbols, classes: Sequence[int] = (0,)
-) -> PathAutomaton:
+def build_path_automaton(queries: Sequence[PathQuery], symbols: Symbols, classes: Sequence[int]) -> PathAutomaton:
     """The automaton of all queries. `classes` are those of the nodes of the graph. Raises PATTERN_TOO_LARGE."""
     positions = _Positions()
-    parts = [positions.part(query.expression, number) for number, query in enumerate(queries)]
-    ends = {place: 1 << number for number, part in enumerate(parts) for place in part.last}
+    sub_paths = [positions.sub_path(query.expression, number) for number, query in enumerate(queries)]
+    ends = {position: 1 << number for number, sub_path in enumerate(sub_paths) for position in sub_path.last}
     moves = _Moves(positions.edges, symbols)
-    start = frozenset().union(*(part.first for part in parts))
-    accepts = [sum(1 << number for number, part in enumerate(parts) if part.empty)]
+    start = frozenset().union(*(sub_path.first for sub_path in sub_paths))
+    accepts = [sum(1 << number for number, sub_path in enumerate(sub_paths) if sub_path.empty)]
     states: dict[tuple[frozenset[int], int], int] = {(start, accepts[START]): START}
-    """By what may follow and what ends there: the rest of a path depends on nothing else."""
+    """States by (following positions, queries that end there): the rest of a path depends on nothing else."""
     table: list[NDArray[np.int32]] = []
     waiting = [start]
     for following in waiting:  # grows while it is walked
@@ -177,13 +175,13 @@ def build_path_automaton(
         for symbol in range(symbols.count):
             able = following & moves.of_symbol[symbol]
             for c, node_class in enumerate(classes if able else ()):
-                here = frozenset(place for place in able if moves.passes(place, node_class))
+                here = frozenset(position for position in able if moves.passes(position, node_class))
                 if not here:
                     continue
-                after = frozenset().union(*(positions.follows[place] for place in here))
+                after = frozenset().union(*(positions.follows[position] for position in here))
                 bits = 0
-                for place in here:
-                    bits |= ends.get(place, 0)
+                for position in here:
+                    bits |= ends.get(position, 0)
                 key = (after, bits)
                 if key not in states:
                     states[key] = len(accepts)
@@ -199,20 +197,20 @@ def build_path_automaton(
 
 
 class _Moves:
-    """Which positions take which symbol."""
+    """The positions that take each symbol."""
 
     def __init__(self, edges: Sequence[OneEdge], symbols: Symbols) -> None:
         self.test = [symbols.tests.index(edge.node_types) if edge.node_types else -1 for edge in edges]
         number = {name: i for i, name in enumerate(symbols.names)}
         sets: list[set[int]] = [set() for _ in range(symbols.count)]
-        for place, edge in enumerate(edges):
+        for position, edge in enumerate(edges):
             named = range(len(symbols.names) + 1) if edge.relation is None else (number[edge.relation],)
             for i in named:
-                sets[2 * i + edge.inverse].add(place)
-        self.of_symbol = [frozenset(found) for found in sets]
+                sets[2 * i + edge.inverse].add(position)
+        self.of_symbol = [frozenset(positions) for positions in sets]
 
-    def passes(self, place: int, node_class: int) -> bool:
-        return self.test[place] < 0 or bool(node_class >> self.test[place] & 1)
+    def passes(self, position: int, node_class: int) -> bool:
+        return self.test[position] < 0 or bool(node_class >> self.test[position] & 1)
 
 
 def _reached(target: NDArray[np.int32], accepts: Sequence[int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What `ost.paths` is given, checked: options, path queries and the names of nodes."""
+"""Checks the arguments of `ost.paths`: options, path queries and names of nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
     "random_state": lambda similarity: AtRandom(),
     "selectivity": lambda similarity: BySelectivity(),
 }
-"""How to choose what is walked on under a bound."""
+"""Rules that choose which partial paths continue under a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PathOptions:
 
     @property
     def most_partial_paths(self) -> int:
-        """`max_partial_paths`, or its default; beside a bound of memory nothing else has to limit them."""
+        """`max_partial_paths`, or its default. With a memory bound, there is no other limit by default."""
         if self.max_partial_paths is not None:
             return min(self.max_partial_paths, UNLIMITED)
         return DEFAULT_MAX_PARTIAL_PATHS if self.budget.memory_bytes is None else UNLIMITED
@@ -68,7 +68,7 @@ def path_options(
     clock: Clock | None = None,
     **options: Any,
 ) -> PathOptions:
-    """Checks what was asked for. Raises INVALID_OPTION, INVALID_BOUND."""
+    """The checked options. Raises INVALID_OPTION, INVALID_BOUND."""
     known_names(options, _OPTION_NAMES)
     bounds = read_bounds(["paths"], latency_bound=latency_bound, memory_bound=memory_bound)
     (latency,) = bounds.latency
@@ -83,24 +83,24 @@ def path_options(
 
 
 def read_path_queries(queries: Any) -> tuple[PathQuery, ...]:
-    """Texts or PathQuery values, one or many, perhaps by name; at least one."""
-    asked = read_proposals(queries)
-    if not asked:
+    """One or several texts or PathQuery values, perhaps by name. At least one."""
+    parsed = read_proposals(queries)
+    if not parsed:
         raise QueryError("INVALID_OPTION", "there is no path query", hint="ost.paths(graph, 'a / ^b', start=...)")
-    return asked
+    return parsed
 
 
 def read_proposals(queries: Any) -> tuple[PathQuery, ...]:
-    """The same, perhaps none."""
+    """The same, but the list may be empty."""
     if isinstance(queries, str | PathQuery):
         queries = [queries]
     if isinstance(queries, Mapping):
-        asked = [_query(value, str(name)) for name, value in queries.items()]
+        parsed = [_query(value, str(name)) for name, value in queries.items()]
     elif isinstance(queries, Iterable):
-        asked = [_query(value, "") for value in queries]
+        parsed = [_query(value, "") for value in queries]
     else:
         raise QueryError("NOT_A_QUERY", f"expected path queries, got {queries.__class__.__name__}")
-    return tuple(asked)
+    return tuple(parsed)
 
 
 def _query(value: Any, name: str) -> PathQuery:
@@ -110,7 +110,7 @@ def _query(value: Any, name: str) -> PathQuery:
 
 
 def node_names(option: str, nodes: Any) -> tuple[str, ...]:
-    """The nodes that an option names, one or many, each once. Nodes are text; a whole number stands for its digits."""
+    """The distinct nodes that an option names, one or several. Nodes are text; a whole number stands for its digits."""
     listed = nodes
     for method in ("to_pylist", "tolist"):  # Arrow; NumPy and pandas
         if hasattr(nodes, method):
@@ -133,5 +133,5 @@ def node_name(option: str, node: Any) -> str:
 
 
 def _is_short_number(value: Any) -> bool:
-    """Whether it is a whole number that Python can write."""
+    """Whether it is a whole number that Python can print."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**100

@@ -1,9 +1,8 @@
-"""Which partial paths are walked on when the budget doesn't reach for all of them.
+"""Chooses the partial paths that continue if the budget isn't enough for all.
 
-SHARP's rule for graphs: a partial path contributes what it is like the queries that it is kept for, times their
-weights; it costs its bytes, the edges of its last node, and what the average node adds on each edge still to come. The
-paper takes the average over all edges; here it is that of the relation asked for, at nodes that the edge before leads
-to.
+SHARP's rule for graphs: the contribution of a partial path is its similarity to its queries, times their weights. Its
+cost is its bytes, the edges of its last node, and the mean number of edges for each further step. The paper takes the
+mean over all edges. Here it is the mean of the wanted relation at the nodes that the previous edge leads to.
 """
 
 from __future__ import annotations
@@ -19,95 +18,97 @@ from numpy.typing import NDArray
 from ostinato.kernels.stopping import check_stopped
 from ostinato.path_queries.graph import mean_degrees
 from ostinato.path_queries.similarity import Similarity, TokenOverlap
-from ostinato.path_queries.walking import NO_PARENT, Store, weigh_edges
+from ostinato.path_queries.walking import NO_PARENT, PathStore, weigh_edges
 
 if TYPE_CHECKING:
     from ostinato.path_queries.path_search import PathWalk
 
 WORK_OF_EDGE = 2.0
-"""Looking at an edge and making a partial path of it."""
+"""Reading an edge, and making a partial path with it."""
 LARGEST_HORIZON = 32
-"""Edges to come that costs look ahead for; beyond that everything costs too much."""
+"""Largest number of further edges that costs consider. Longer paths cost too much anyway."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The partial paths of one length that could be walked on."""
+    """The partial paths of one length that could continue."""
 
     walk: PathWalk
-    store: Store
+    store: PathStore
     paths: NDArray[np.int64]
     hops_left: int
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """A partial path and a query that it is kept for: one may be dropped for a query and kept for another.
+class PathQueryPairs:
+    """Pairs of a partial path and one of its queries. A path can be dropped for one query and continue for another.
 
-    What a path costs is shared out among its queries, by what each would cost alone.
+    The cost of a path is divided among its queries, in proportion to the cost for each query alone.
     """
 
     path: NDArray[np.int64]
-    """The place in the frontier."""
+    """Index into the frontier."""
     query: NDArray[np.int64]
     work: NDArray[np.float64]
     made: NDArray[np.float64]
-    """Partial paths to come."""
+    """Expected number of further partial paths."""
 
     def __len__(self) -> int:
         return len(self.path)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """`masks` [path, word]: the queries for which each is kept. `order`: the places in the frontier, best first."""
+class ChosenPaths:
+    """`masks` [path, word]: queries for which each path continues. `order`: indices into the frontier, best first."""
 
     masks: NDArray[np.uint64]
     order: NDArray[np.int64]
     work: int
-    """How much may go into the next edge: the rest is needed to walk on from where it leads."""
+    """Units of work for the next edge. The rest of the budget is for later edges."""
     room: int
-    """How many partial paths it may make."""
+    """Number of partial paths that the next edge may make."""
 
 
 class Chooser(abc.ABC):
-    """One for each walk."""
+    """The rule that chooses partial paths. One object for each walk."""
 
     @abc.abstractmethod
-    def choose(self, frontier: Frontier, work_left: int, room: int) -> Kept:
-        """What is kept of the frontier, given the work and the partial paths that are left."""
+    def choose(self, frontier: Frontier, work_left: int, room: int) -> ChosenPaths:
+        """The partial paths that continue, given the remaining work and room for partial paths."""
 
 
 class ByCost(Chooser):
-    """Takes pairs of path and query in some order, as long as what they would cost to the end is left."""
+    """Takes (path, query) pairs in some order, while the budget covers their cost to the end."""
 
     @abc.abstractmethod
-    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
-        """Places among the pairs, best first."""
+    def order(self, frontier: Frontier, pairs: PathQueryPairs) -> NDArray[np.int64]:
+        """Indices of the pairs, best first."""
 
-    def choose(self, frontier: Frontier, work_left: int, room: int) -> Kept:
+    def choose(self, frontier: Frontier, work_left: int, room: int) -> ChosenPaths:
         costs = frontier.walk.costs(frontier.hops_left)
         pairs = costs.of(frontier)
         masks = frontier.store.mask[frontier.paths].copy()
         if pairs.work.sum() <= work_left and pairs.made.sum() <= room:
-            return Kept(masks, np.arange(len(masks)), work_left, room)
+            return ChosenPaths(masks, np.arange(len(masks)), work_left, room)
         order = self.order(frontier, pairs)
-        kept = order[self.fitting(pairs, order, work_left, room)]
+        chosen = order[self.fitting(pairs, order, work_left, room)]
         masks[:] = 0
         np.bitwise_or.at(
             masks,
-            (pairs.path[kept], pairs.query[kept] // 64),
-            np.uint64(1) << (pairs.query[kept] % 64).astype(np.uint64),
+            (pairs.path[chosen], pairs.query[chosen] // 64),
+            np.uint64(1) << (pairs.query[chosen] % 64).astype(np.uint64),
         )
-        paths, first = np.unique(pairs.path[kept], return_index=True)
+        paths, first = np.unique(pairs.path[chosen], return_index=True)
         best = paths[np.argsort(first, kind="stable")]
         share = 1.0
-        if pairs.work[kept].sum() > work_left or pairs.made[kept].sum() > room:  # a hub, which is walked in part
-            share = costs.share_of_next_edge(frontier, pairs.path[kept], pairs.query[kept])
-        return Kept(masks, best, math.ceil(work_left * share), math.ceil(room * share))
+        if (
+            pairs.work[chosen].sum() > work_left or pairs.made[chosen].sum() > room
+        ):  # a hub, of which only some edges are walked
+            share = costs.share_of_next_edge(frontier, pairs.path[chosen], pairs.query[chosen])
+        return ChosenPaths(masks, best, math.ceil(work_left * share), math.ceil(room * share))
 
-    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
-        """Which of the pairs in this order are kept. The first always is: the kernel stops at the bound itself."""
+    def fitting(self, pairs: PathQueryPairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
+        """Marks the pairs that fit, in this order. The first always fits: the kernel itself stops at the bound."""
         fits = np.asarray(np.cumsum(pairs.work[order]) <= work_left)
         fits &= np.cumsum(pairs.made[order]) <= room
         fits[:1] = True
@@ -115,43 +116,40 @@ class ByCost(Chooser):
 
 
 class BySimilarity(ByCost):
-    """The rule of this module; `per_cost` takes contribution for each unit of cost instead of contribution alone."""
+    """The rule of this module: pairs with the highest contribution first."""
 
-    def __init__(self, similarity: Similarity | None = None, *, per_cost: bool = False) -> None:
+    def __init__(self, similarity: Similarity | None = None) -> None:
         self._similarity = similarity
-        self._per_cost = per_cost
-        self._worth: Contributions | None = None
+        self._worth: PathContributions | None = None
 
-    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
+    def order(self, frontier: Frontier, pairs: PathQueryPairs) -> NDArray[np.int64]:
         if self._worth is None:
-            self._worth = Contributions(frontier.walk, self._similarity or TokenOverlap(frontier.walk.graph))
+            self._worth = PathContributions(frontier.walk, self._similarity or TokenOverlap(frontier.walk.graph))
         worth = self._worth.of(frontier.store, frontier.paths[pairs.path], pairs.query)
-        if self._per_cost:
-            worth = worth / np.maximum(pairs.work, 1.0)
         return np.lexsort((pairs.work, -worth))
 
 
 class WholePaths(ByCost):
-    """Takes partial paths for all of their queries or for none."""
+    """Takes a partial path for all of its queries or for none."""
 
     @abc.abstractmethod
     def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The lower, the better, of paths that cost so much."""
+        """Ranks paths by their cost. Lower is better."""
 
-    def order(self, frontier: Frontier, pairs: Pairs) -> NDArray[np.int64]:
+    def order(self, frontier: Frontier, pairs: PathQueryPairs) -> NDArray[np.int64]:
         cost = np.bincount(pairs.path, pairs.work, minlength=len(frontier.paths))
         return np.argsort(self.rank(np.asarray(cost, np.float64))[pairs.path], kind="stable")
 
-    def fitting(self, pairs: Pairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
+    def fitting(self, pairs: PathQueryPairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
         fits = super().fitting(pairs, order, work_left, room)
         path = pairs.path[order]
-        kept = path[fits]
+        chosen = path[fits]
         missing = path[~fits]
-        return np.isin(path, np.setdiff1d(kept, missing[missing != path[0]]))
+        return np.isin(path, np.setdiff1d(chosen, missing[missing != path[0]]))
 
 
 class AtRandom(WholePaths):
-    """Any partial paths: the paper's random state."""
+    """Random partial paths: the paper's random state."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = np.random.default_rng(seed)
@@ -161,28 +159,28 @@ class AtRandom(WholePaths):
 
 
 class BySelectivity(WholePaths):
-    """Those with the fewest edges to come: the paper's selective state."""
+    """The partial paths with the lowest cost: the paper's selective state."""
 
     def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
         return cost
 
 
-class Costs:
-    """What it takes to walk a partial path to its ends: the edges of its last node, and behind each what edges of that
-    kind lead to on average."""
+class PathCosts:
+    """Cost of walking a partial path to its ends: the edges of its last node, and the mean number of edges that
+    follow each of them."""
 
     def __init__(self, walk: PathWalk, hops: int) -> None:
         tables, automaton, queries = walk.tables, walk.automaton, len(walk.queries)
         symbol = tables.symbols
         state = np.repeat(np.arange(automaton.states), np.diff(tables.symbol_at[::2]))
-        target = automaton.target[state, symbol].max(axis=1)  # the states behind other classes of nodes are like it
+        target = automaton.target[state, symbol].max(axis=1)  # states for other classes of nodes are similar
         reach = np.array([[bits >> q & 1 for q in range(queries)] + [1] for bits in automaton.reaches], np.float64)
         leads = reach[target]
-        """[move, query]: whether a move (a place in the table's symbols) leads to a query; the last is all together."""
+        """[move, query]: whether a move (an index into the symbols) leads to a query. The last column: any query."""
         follow = mean_degrees(walk.graph, tables.symbol_of_relation, automaton.symbols)
         self.hops = hops
         self.work = np.zeros((hops + 1, len(symbol), queries + 1))
-        """[edges to come, move, query]: of one edge that makes the move, with what comes of it."""
+        """[further edges, move, query]: work of one edge that makes the move, and of all edges behind it."""
         self.made = np.zeros_like(self.work)
         at = tables.symbol_at[::2]
         for left in range(1, hops + 1):
@@ -193,7 +191,7 @@ class Costs:
                 self.work[left, move] = leads[move] * (WORK_OF_EDGE + edges @ self.work[left - 1, after])
                 self.made[left, move] = leads[move] * (1.0 + edges @ self.made[left - 1, after])
 
-    def of(self, frontier: Frontier) -> Pairs:
+    def of(self, frontier: Frontier) -> PathQueryPairs:
         """All pairs of the frontier."""
         paths, left = frontier.paths, min(frontier.hops_left, self.hops)
         queries = len(frontier.walk.queries)
@@ -201,15 +199,15 @@ class Costs:
         path, query = _set_bits(frontier.store.mask[paths], queries)
         alone = work[path, query]
         together = np.bincount(path, alone, minlength=len(paths))
-        part = alone / np.maximum(together[path], 1e-9)
-        return Pairs(path, query, part * work[path, queries], part * made[path, queries])
+        fraction = alone / np.maximum(together[path], 1e-9)
+        return PathQueryPairs(path, query, fraction * work[path, queries], fraction * made[path, queries])
 
     def share_of_next_edge(self, frontier: Frontier, path: NDArray[np.int64], query: NDArray[np.int64]) -> float:
-        """Of the work to the ends, for these places in the frontier, each for the query beside it."""
-        paths, place = np.unique(path, return_inverse=True)
-        scene, left = replace(frontier, paths=frontier.paths[paths]), min(frontier.hops_left, self.hops)
-        one, whole = (self._of(scene, self.work[hops])[place, query].sum() for hops in (1, left))
-        return float(one / whole) if whole else 1.0
+        """Fraction of the work to the ends that the next edge takes, for these (path, query) pairs."""
+        paths, inverse = np.unique(path, return_inverse=True)
+        some, left = replace(frontier, paths=frontier.paths[paths]), min(frontier.hops_left, self.hops)
+        next_edge, to_the_end = (self._of(some, self.work[hops])[inverse, query].sum() for hops in (1, left))
+        return float(next_edge / to_the_end) if to_the_end else 1.0
 
     @staticmethod
     def _of(frontier: Frontier, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -228,33 +226,33 @@ def _set_bits(words: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int64],
     return row, bit
 
 
-class Contributions:
-    """Similarity is asked once for each sequence of relations and query, however many paths have it."""
+class PathContributions:
+    """Contributions of paths. Similarity is computed once for each sequence of relations and query."""
 
     def __init__(self, walk: PathWalk, similarity: Similarity) -> None:
         self.walk, self.similarity = walk, similarity
         self.words: list[tuple[str, ...]] = [()]
         self.number: dict[tuple[int, int], int] = {}
 
-    def of(self, store: Store, paths: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Of each path for the query beside it: its weight times how much the path is like it."""
+    def of(self, store: PathStore, paths: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The contribution of each path to its query: the query's weight times the similarity."""
         count = len(self.walk.queries)
-        pairs, place = np.unique(self._classes(store, paths) * count + queries, return_inverse=True)
+        pairs, inverse = np.unique(self._classes(store, paths) * count + queries, return_inverse=True)
         values = [self._of_query(self.words[pair // count], pair % count) for pair in pairs.tolist()]
-        return np.array(values, np.float64)[place]
+        return np.array(values, np.float64)[inverse]
 
-    def _classes(self, store: Store, paths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Equal numbers for paths of the same relations, in `words`."""
+    def _classes(self, store: PathStore, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers paths by their relations: paths with the same relations have the same index into `words`."""
         levels = []
-        """From the ends to the starts: where a path has one before it, which, and the edge between them."""
+        """From the ends to the starts: whether a path has a parent, its index, and the edge between them."""
         while (inner := store.parent[paths] != NO_PARENT).any():
-            before, place = np.unique(store.parent[paths[inner]], return_inverse=True)
-            levels.append((inner, place, store.edge[paths[inner]]))
+            before, inverse = np.unique(store.parent[paths[inner]], return_inverse=True)
+            levels.append((inner, inverse, store.edge[paths[inner]]))
             paths = before
         kinds = 2 * len(self.walk.graph.relations)
         numbers = np.zeros(len(paths), np.int64)
-        for inner, place, edge in reversed(levels):
-            different, at = np.unique(numbers[place] * kinds + edge, return_inverse=True)
+        for inner, inverse, edge in reversed(levels):
+            different, at = np.unique(numbers[inverse] * kinds + edge, return_inverse=True)
             known = np.array([self._class(*divmod(key, kinds)) for key in different.tolist()], np.int64)
             numbers = np.zeros(len(inner), np.int64)
             numbers[inner] = known[at]
@@ -268,7 +266,7 @@ class Contributions:
         return self.number[before, edge]
 
     def _of_query(self, relations: tuple[str, ...], query: int) -> float:
-        """A start is like every query."""
+        """A start has full similarity to every query."""
         check_stopped()
-        asked = self.walk.queries[query]
-        return asked.weight * (self.similarity(relations, asked) if relations else 1.0)
+        path_query = self.walk.queries[query]
+        return path_query.weight * (self.similarity(relations, path_query) if relations else 1.0)

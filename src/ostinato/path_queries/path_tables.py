@@ -40,7 +40,7 @@ def make_tables(automaton: PathAutomaton, graph: Graph, class_of_node: NDArray[n
 
 
 def after_an_edge(automaton: PathAutomaton) -> list[int]:
-    """For each state the queries of the states behind it, as a bit set."""
+    """For each state, the queries of its following states, as a bit set."""
     behind = ({int(to) for to in np.unique(row) if to != NOWHERE} for row in automaton.target)
     return [functools.reduce(operator.or_, (automaton.reaches[to] for to in states), 0) for states in behind]
 

@@ -1,7 +1,7 @@
-"""How much a partial path is like a query: the share of its contribution that no statistics are needed for.
+"""Similarity of a partial path to a query. It needs no statistics about matches.
 
-The default compares words: relation names are cut into tokens, and a token weighs the more the fewer facts have it.
-Anything that gives a number for two lists of relation names may take its place: sentence embeddings, for example.
+The default compares the words of relation names. Words that occur in fewer facts have more weight. Any function of the
+relations of a path and a query can replace it, for example sentence embeddings.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathQuery, edges
 
 Similarity = Callable[[Sequence[str], PathQuery], float]
-"""(relations of a partial path, in order, `^` before those walked backwards; the query) -> from 0 to 1."""
+"""(relations of a partial path, in order, with `^` before those walked backwards; the query) -> 0 to 1."""
 
 _TOKEN = re.compile(r"[^\W_]+")
 
 
 def tokens(relation: str) -> list[str]:
-    """The words of a relation's name; one that is walked backwards has other words.
+    """The words of a relation's name. Relations walked backwards have different words.
 
     >>> tokens("^film.written_by")
     ['^film', '^written', '^by']
@@ -33,14 +33,14 @@ def tokens(relation: str) -> list[str]:
 
 
 def named_relations(query: PathQuery) -> list[str]:
-    """The relations of a query as they are written, `^` before those walked backwards."""
+    """The relations of a query as written, with `^` before those walked backwards."""
     return [("^" if edge.inverse else "") + edge.relation for edge in edges(query.expression) if edge.relation]
 
 
 class TokenOverlap:
     """The cosine between the tokens of a path and those of a query, weighted by rarity.
 
-    A query that names no relation is like every path.
+    A query without named relations has similarity 1 to every path.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -66,4 +66,4 @@ class TokenOverlap:
         path, wanted = self._vector(relations), self._vector(named)
         size = math.hypot(*path.values()) * math.hypot(*wanted.values())
         shared = math.fsum(value * wanted.get(token, 0.0) for token, value in path.items())
-        return round(min(1.0, shared / size), 12) if size else 0.0  # so that equal is equal
+        return round(min(1.0, shared / size), 12) if size else 0.0  # equal paths get equal values

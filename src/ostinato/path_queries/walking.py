@@ -1,8 +1,8 @@
-"""The kernel under path queries: partial paths of one length -> those that are one edge longer.
+"""The kernel of path queries: partial paths of one length -> partial paths with one more edge.
 
-A partial path is a row of the store: the state of the automaton, the node it has come to, the edge it came by and the
-partial path before it. The kernel never raises: it returns where it stopped, and is called again with more room or
-more allowance. Where there is no more to have, the edges that a path couldn't take are counted.
+A partial path is a row of the store: the automaton's state, the last node, the last edge and the partial path before
+it. The kernel never raises. It returns where it stopped, and the caller runs it again with more room or allowance. If
+there is no more of either, it counts the edges that paths couldn't take.
 """
 
 from __future__ import annotations
@@ -17,66 +17,66 @@ from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 NO_PARENT = -1
 
 
-class Store(NamedTuple):
-    """Partial paths, in the order in which they were made: shorter ones first."""
+class PathStore(NamedTuple):
+    """Partial paths in the order of their creation, shorter ones first."""
 
     state: NDArray[np.int32]
     node: NDArray[np.int32]
     parent: NDArray[np.int64]
     edge: NDArray[np.int32]
-    """2 * relation + 1 if it was walked backwards; -1 for a start."""
+    """2 * relation, plus 1 if walked backwards; -1 for a start."""
     mask: NDArray[np.uint64]
-    """[path, word] the queries that it is kept for."""
+    """[path, word]: the queries for which the path continues."""
 
 
 class Tables(NamedTuple):
-    """The automaton over the graph at hand."""
+    """The automaton's tables for one graph."""
 
     target: NDArray[np.int32]
     """[state, symbol, class]"""
     symbol_at: NDArray[np.int64]
-    """[2 * state + direction]: where the symbols start that lead anywhere; the last is that of other relations."""
+    """[2 * state + direction]: index of the first symbol with a target. The last one stands for other relations."""
     symbols: NDArray[np.int32]
     symbol_reaches: NDArray[np.uint64]
-    """[place in symbols, word]: the queries that a symbol can lead to."""
+    """[index into symbols, word]: the queries that a symbol can lead to."""
     relation_of_symbol: NDArray[np.int32]
-    """-1 for other relations, and for a name that the graph doesn't have."""
+    """-1 for other relations, and for names that the graph doesn't have."""
     symbol_of_relation: NDArray[np.int32]
     class_of_node: NDArray[np.int32]
     reaches: NDArray[np.uint64]
     """[state, word]"""
     other: int
-    """The symbol of relations that nobody names, forwards."""
+    """The symbol of relations that no query names, forwards."""
 
 
-class Progress(NamedTuple):
-    """Where the kernel is; a tuple of arrays of one, so that it can write."""
+class WalkProgress(NamedTuple):
+    """Progress of the kernel. Each field is an array of one element, so that the kernel can write it."""
 
     path: NDArray[np.int64]
-    """The next partial path to go on from."""
+    """The next partial path to extend."""
     made: NDArray[np.int64]
-    """How many there are in the store."""
+    """Number of partial paths in the store."""
     work: NDArray[np.int64]
-    """Edges looked at, and partial paths made."""
+    """Edges read, plus partial paths made."""
     cut: NDArray[np.int64]
-    """Edges that weren't looked at, because there was no room or no allowance left for them."""
+    """Edges that weren't read, because there was no room or allowance."""
 
 
-class Terms(NamedTuple):
-    """What the kernel may use up."""
+class KernelTerms(NamedTuple):
+    """Limits of a kernel call."""
 
     simple: bool
     allowance: int
-    """Work, in all; behind it edges are cut."""
+    """Largest total work. Further edges are cut."""
     pause: int
-    """Work after which it returns between two paths, so that the clock can be read."""
+    """Total work after which the kernel returns, between two paths, so that the caller can read the clock."""
     most_paths: int
-    """In the store; edges that would lead to more are cut too."""
+    """Largest number of paths in the store. Edges that would make more are cut."""
 
 
 @borrowing_kernel
 def extend(graph_out, graph_in, tables, store, chosen, terms, progress):  # type: ignore[no-untyped-def]
-    """Goes on from the partial paths `chosen` from `progress.path` on. False when the store has no room for one."""
+    """Extends the partial paths `chosen`, from `progress.path` on. False if the store is full."""
     while progress.path[0] < len(chosen) and progress.work[0] < terms.pause:
         path = chosen[progress.path[0]]
         before, work, cut = progress.made[0], progress.work[0], progress.cut[0]
@@ -93,18 +93,18 @@ def extend(graph_out, graph_in, tables, store, chosen, terms, progress):  # type
 
 @inline_kernel
 def _extend_one(path, edges, direction, tables, store, terms, made, progress):  # type: ignore[no-untyped-def]
-    """By the edges of one direction. Returns how many paths there are now; -1 when there is no room."""
+    """Extends a path by the edges of one direction. Returns the new number of paths; -1 if the store is full."""
     state, node = store.state[path], store.node[path]
     first, last = tables.symbol_at[2 * state + direction], tables.symbol_at[2 * state + direction + 1]
     if first == last:
         return made
     low, high = edges.at[node], edges.at[node + 1]
     any_relation = tables.symbols[last - 1] == tables.other + direction
-    if any_relation and _wanted(store.mask[path], tables.symbol_reaches[last - 1]):  # all edges are looked at
+    if any_relation and _wanted(store.mask[path], tables.symbol_reaches[last - 1]):  # reads all edges
         return _extend_by(path, edges, direction, tables, store, terms, made, progress, low, high)
-    for place in range(first, last):
-        relation = tables.relation_of_symbol[tables.symbols[place] // 2]
-        if relation < 0 or not _wanted(store.mask[path], tables.symbol_reaches[place]):
+    for move in range(first, last):
+        relation = tables.relation_of_symbol[tables.symbols[move] // 2]
+        if relation < 0 or not _wanted(store.mask[path], tables.symbol_reaches[move]):
             continue
         begin = _first_edge(edges.relation, low, high, relation)
         end = _first_edge(edges.relation, begin, high, relation + 1)
@@ -174,9 +174,9 @@ def _has_node(store, path, node):  # type: ignore[no-untyped-def]
 
 @borrowing_kernel
 def weigh_edges(graph_out, graph_in, tables, store, paths, weights, result):  # type: ignore[no-untyped-def]
-    """The weights of the edges that each path has to look at next, added up: `weights` [place in symbols, column].
+    """Sums the weights of the edges that each path reads next. `weights`: [index into symbols, column].
 
-    Edges of relations that nobody names are weighed together, at the place of the symbol for them.
+    Edges of relations that no query names are weighed together, as the symbol for other relations.
     """
     for i in range(len(paths)):
         state, node = store.state[paths[i]], store.node[paths[i]]
@@ -185,15 +185,15 @@ def weigh_edges(graph_out, graph_in, tables, store, paths, weights, result):  # 
             first, last = tables.symbol_at[2 * state + direction], tables.symbol_at[2 * state + direction + 1]
             low, high = edges.at[node], edges.at[node + 1]
             others = high - low
-            for place in range(first, last):
-                relation = tables.relation_of_symbol[tables.symbols[place] // 2]
+            for move in range(first, last):
+                relation = tables.relation_of_symbol[tables.symbols[move] // 2]
                 count = others
-                if tables.symbols[place] != tables.other + direction:
+                if tables.symbols[move] != tables.other + direction:
                     if relation < 0:
                         continue
                     begin = _first_edge(edges.relation, low, high, relation)
                     count = _first_edge(edges.relation, begin, high, relation + 1) - begin
                     others -= count
-                if count > 0 and _wanted(store.mask[paths[i]], tables.symbol_reaches[place]):
+                if count > 0 and _wanted(store.mask[paths[i]], tables.symbol_reaches[move]):
                     for column in range(weights.shape[1]):
-                        result[i, column] += count * weights[place, column]
+                        result[i, column] += count * weights[move, column]

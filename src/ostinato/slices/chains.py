@@ -1,8 +1,8 @@
-"""Matches of a slice as the chain of starts that the search went along, and how chains are joined where they meet.
+"""Chains: the matches of a slice with the starts that the search tried. Chains are joined where they meet.
 
-After a match the search skips rows, so which starts it tries depends on the matches before. A slice can't know them: it
-begins its chain at its own first row. Where the true chain of the slices before comes in at another row, the search is
-repeated from there, but only until it tries a start that the slice's chain tried too: from there on they are one.
+After a match, the search skips rows, so earlier matches decide which starts it tries. A slice doesn't know them and
+begins its chain at its own first row. If the true chain enters the slice at another row, the search is repeated from
+there until it tries a start that the slice's chain also tried. From that start on, both chains are the same.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ostinato.clause.matching.match_engine import Searched
 from ostinato.rows.matches import Matches, ranges
 
 
-class Chain(NamedTuple):
-    """Matches in the order of their starts; rows are counted over all slices. `path_at`, `label`: see Matches."""
+class MatchChain(NamedTuple):
+    """Matches ordered by start. Rows are counted over all slices. `path_at`, `label`: see Matches."""
 
     start: NDArray[np.int64]
     length: NDArray[np.int64]
@@ -27,15 +27,15 @@ class Chain(NamedTuple):
     label: NDArray[np.int32]
     excluded: NDArray[np.bool_]
     next_start: int
-    """The start that the search would try next."""
+    """The next start of the search."""
 
     def tries(self, row: int) -> bool:
-        """Whether the search tried this row as a start; it began at or before it."""
+        """Whether the search tried this row as a start. The chain must begin at or before it."""
         before = int(np.searchsorted(self.start, row, side="left")) - 1
         return before < 0 or int(self.start[before] + self.ahead[before]) <= row
 
-    def since(self, row: int) -> Chain:
-        """The part that starts at this row or later."""
+    def since(self, row: int) -> MatchChain:
+        """The matches that start at this row or later."""
         first = int(np.searchsorted(self.start, row, side="left"))
         start, length, ahead, path_at = (
             self.start[first:],
@@ -44,31 +44,37 @@ class Chain(NamedTuple):
             self.path_at[first:],
         )
         if not len(self.label):
-            return Chain(start, length, ahead, path_at, self.label, self.excluded, self.next_start)
+            return MatchChain(start, length, ahead, path_at, self.label, self.excluded, self.next_start)
         at = int(path_at[0]) if len(path_at) else len(self.label)
-        return Chain(start, length, ahead, path_at - at, self.label[at:], self.excluded[at:], self.next_start)
+        return MatchChain(start, length, ahead, path_at - at, self.label[at:], self.excluded[at:], self.next_start)
 
 
 _NO_ROWS = np.empty(0, np.int64)
-NOTHING = Chain(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0, np.int32), np.empty(0, np.bool_), next_start=0)
+NOTHING = MatchChain(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0, np.int32), np.empty(0, np.bool_), next_start=0)
 
 
-def chain_of(searched: Searched, first: int) -> Chain:
-    """What a search found in rows counted from `first`."""
-    found = searched.matches
+def chain_of(searched: Searched, first: int) -> MatchChain:
+    """The chain of a search whose rows count from `first`."""
+    matches = searched.matches
     next_start = int(searched.next_start[-1]) + first
-    return Chain(
-        found.start + first, found.length, searched.ahead, found.path_at, found.label, found.excluded, next_start
+    return MatchChain(
+        matches.start + first,
+        matches.length,
+        searched.ahead,
+        matches.path_at,
+        matches.label,
+        matches.excluded,
+        next_start,
     )
 
 
-def joined(chains: Sequence[Chain]) -> Chain:
-    """Chains that follow one another as one."""
+def joined(chains: Sequence[MatchChain]) -> MatchChain:
+    """Concatenates consecutive chains."""
     if len(chains) == 1:
         return chains[0]
     label = np.concatenate([chain.label for chain in chains])
     length = np.concatenate([chain.length for chain in chains])
-    return Chain(
+    return MatchChain(
         start=np.concatenate([chain.start for chain in chains]),
         length=length,
         ahead=np.concatenate([chain.ahead for chain in chains]),
@@ -79,8 +85,8 @@ def joined(chains: Sequence[Chain]) -> Chain:
     )
 
 
-def numbered(chain: Chain, key_at: NDArray[np.int64]) -> Matches:
-    """The matches with their partitions and their numbers in them."""
+def numbered(chain: MatchChain, key_at: NDArray[np.int64]) -> Matches:
+    """The matches with their keys, numbered within each key."""
     key = np.searchsorted(key_at, chain.start, side="right") - 1
     number = np.arange(len(key), dtype=np.int64) - np.searchsorted(key, key, side="left") + 1
     return Matches(
@@ -88,14 +94,14 @@ def numbered(chain: Chain, key_at: NDArray[np.int64]) -> Matches:
     )
 
 
-def one_for_each_last_row(chain: Chain) -> Chain:
-    """INCREMENTAL MATCHES: of the matches that end at one row the one that starts first, in the order of last rows."""
+def one_for_each_last_row(chain: MatchChain) -> MatchChain:
+    """INCREMENTAL MATCHES: the earliest start for each last row, ordered by last row."""
     order = np.lexsort((chain.start, chain.start + chain.length))
     last = (chain.start + chain.length)[order]
     order = order[np.diff(last, prepend=-1) != 0]
     length = chain.length[order]
     path = ranges(chain.path_at[order], length) if len(chain.label) else np.empty(0, np.int64)
-    return Chain(
+    return MatchChain(
         start=chain.start[order],
         length=length,
         ahead=np.ones(len(order), np.int64),

@@ -1,4 +1,4 @@
-"""The rows of all keys, in order -> slices. A slice owns the matches that start in it, of whatever key."""
+"""The ordered rows of all keys -> slices. A slice owns the matches that start in it, of all keys."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from ostinato.clause.matching.spans import Spans
 from ostinato.clause.plan.slicing import Margins
 
 SMALLEST_SLICE = 1 << 15
-"""Less isn't worth a worker's while: starting one takes about a millisecond."""
+"""Smaller slices don't pay: starting a worker takes about a millisecond."""
 SLICES_PER_WORKER = 4
-"""So many that workers end at about the same time though slices differ."""
+"""With several slices for each worker, workers end at about the same time although slices differ."""
 SLICES_THAT_MAY_BE_IN_VAIN = 8
-"""Of each worker: so many that the few that are under way when they turn out to be in vain cost little."""
+"""Slices for each worker if slices may be wasted. Small slices keep the cost of wasted ones low."""
 REPEATED_FRACTION = 32
-"""Rows that are searched twice are at most one in so many of a slice's, once by its worker and once where it is joined;
-beyond that, slices cost more than they gain."""
+"""At most one in this many rows of a slice may be searched twice: once by its worker and once when chains are joined.
+Beyond that, slices cost more than they gain."""
 
 
 class Slice(NamedTuple):
-    """Rows `first:end` are its own."""
+    """A slice owns the rows `first:end`."""
 
     first: int
     end: int
 
 
 class View(NamedTuple):
-    """Rows `first:end` of all, and what of them is searched, counted from `first`."""
+    """Rows `first:end` of all rows, and the spans to search, counted from `first`."""
 
     first: int
     end: int
@@ -37,7 +37,7 @@ class View(NamedTuple):
 
 
 def cut(rows: int, owned: int) -> list[Slice]:
-    """Slices that own so many rows each; the last may have fewer.
+    """Slices of `owned` rows each. The last may have fewer.
 
     >>> cut(5, 2)
     [Slice(first=0, end=2), Slice(first=2, end=4), Slice(first=4, end=5)]
@@ -46,9 +46,9 @@ def cut(rows: int, owned: int) -> list[Slice]:
 
 
 def good_slices(rows: int, workers: int, shared: int, *, may_be_in_vain: bool) -> list[Slice]:
-    """Slices of a good size where each shares so many rows with the next; one slice where cutting gains nothing.
+    """Slices of a good size. `shared`: rows that a slice shares with the next. One slice if cutting doesn't pay.
 
-    Slices that may turn out to be in vain, while others are under way, have to be small parts of the whole.
+    Slices that may be wasted have to be small, because others run at the same time.
     """
     smallest = max(SMALLEST_SLICE, REPEATED_FRACTION * shared)
     slices = workers * (SLICES_THAT_MAY_BE_IN_VAIN if may_be_in_vain else SLICES_PER_WORKER)
@@ -58,9 +58,9 @@ def good_slices(rows: int, workers: int, shared: int, *, may_be_in_vain: bool) -
 
 
 def view_of(start: int, stop: int, reach: int, key_at: NDArray[np.int64], margins: Margins) -> View:
-    """What the search of the starts `start:stop` needs if matches end before row `reach`.
+    """The rows that a search of the starts `start:stop` needs if matches end before row `reach`.
 
-    At least one row before `start` comes along where its key has any, so that it isn't taken for the key's first.
+    It includes at least one row before `start`, if the key has any: otherwise `start` would look like the key's first.
     """
     first_key = int(np.searchsorted(key_at, start, side="right")) - 1
     last_key = int(np.searchsorted(key_at, stop - 1, side="right")) - 1

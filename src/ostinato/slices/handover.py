@@ -1,8 +1,8 @@
-"""Where a slice may take over from the slices before it without knowing what they found.
+"""Handover: the row at which a slice takes over from earlier slices without knowing their matches.
 
-Runs that earlier slices may have open are followed with the automaton in all states at once, conditions over the run
-taken as true; where that has died, no earlier match is left. What else has to hold at the row of the handover depends
-on what is asked (`Kind`). A slice that has no such row leaves all its rows to the seam with its neighbours.
+The slice follows all runs that earlier slices may have open: the automaton starts in all states at once, and conditions
+over the run count as true. When all these runs have ended, no earlier match is left. `Handover` says what else must
+hold at the row. A slice without such a row leaves all its rows to the seam with its neighbours.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, Skip
 from ostinato.kernels.kernel_cache import kernel
 
 NOWHERE = -1
-"""No row of the slice will do."""
+"""The slice has no row for a handover."""
 
 
-class Kind(enum.Enum):
-    """What makes a row fit for a handover."""
+class Handover(enum.Enum):
+    """The condition for a handover at a row."""
 
     ANY = "every start is tried whatever was found before"
     MEETING = "all chains of starts meet at it"
     QUIET = "no match can lead over it"
 
 
-def kind_of(clause: MatchRecognize) -> Kind:
-    """What the match mode, the skip mode and the output ask for."""
+def kind_of(clause: MatchRecognize) -> Handover:
+    """The kind that the match mode, the skip mode and the output require."""
     is_preferred, skip = clause.mode is MatchMode.PREFERRED, clause.skip.kind
     shows_unmatched = clause.output is Output.ALL_ROWS_WITH_UNMATCHED
     skips_past = is_preferred and skip is SkipKind.PAST_LAST_ROW
     if clause.mode is MatchMode.INCREMENTAL or (shows_unmatched and not skips_past):
-        return Kind.QUIET  # which rows are taken depends on all matches that reach them
+        return Handover.QUIET  # all matches that reach a row decide whether it is taken
     if is_preferred and skip is not SkipKind.TO_NEXT_ROW:
-        return Kind.MEETING
-    return Kind.ANY
+        return Handover.MEETING
+    return Handover.ANY
 
 
 def within_reach(task: Task, time_us: NDArray[np.int64], row: int, end: int) -> int:
-    """The row before which every match that starts before `row` ends, by MAXLENGTH and WITHIN; `end` at most."""
+    """The row before which all matches that start before `row` end, by MAXLENGTH and WITHIN. At most `end`."""
     if task.max_length is not None:
         end = min(end, row - 1 + max(task.max_length, 1))
     if task.within_us is not None and row > 0:
@@ -52,7 +52,7 @@ def within_reach(task: Task, time_us: NDArray[np.int64], row: int, end: int) -> 
 
 @kernel
 def last_breath(choice_at, choices, allowed, symbol_of_row, row, end):  # type: ignore[no-untyped-def]
-    """The first of the rows `row:end` that no run begun before can consume; `end` if some run may live on."""
+    """The first of the rows `row:end` that no earlier run can consume; `end` if a run may survive."""
     states = len(choice_at) - 3
     width = allowed.shape[1]
     alive = np.full(width, ~np.uint64(0))
@@ -67,7 +67,7 @@ def last_breath(choice_at, choices, allowed, symbol_of_row, row, end):  # type: 
 
 @kernel
 def quiet_rows(choice_at, choices, allowed, symbol_of_row, row, end):  # type: ignore[no-untyped-def]
-    """The first and the last of the rows `row:end` that no run begun before can consume; NOWHERE, NOWHERE if none.
+    """The first and the last of the rows `row:end` that no earlier run can consume; NOWHERE, NOWHERE if there is none.
 
     Unlike in `last_breath`, runs may begin at each of the rows.
     """
@@ -93,7 +93,7 @@ def quiet_rows(choice_at, choices, allowed, symbol_of_row, row, end):  # type: i
 
 @kernel
 def _step(choice_at, choices, here, alive, following, states):  # type: ignore[no-untyped-def]
-    """Sets the states that may consume a row after those alive; whether there are any."""
+    """Sets the states that may consume a row after the alive ones. Returns whether there are any."""
     following[:] = np.uint64(0)
     some = False
     for state in range(states):
@@ -108,9 +108,9 @@ def _step(choice_at, choices, here, alive, following, states):  # type: ignore[n
 
 @kernel
 def meeting_row(ahead, entries):  # type: ignore[no-untyped-def]
-    """The first row at which all chains that come in at one of the rows `0:entries` have met, or NOWHERE.
+    """The first row at which all chains that enter at one of the rows `0:entries` have met, or NOWHERE.
 
-    `ahead[p]` says how far the search goes on from start p. Rows are counted from the first that may be entered.
+    From start p, the search continues at start `p + ahead[p]`. Rows count from the first possible entry.
     """
     rows = len(ahead)
     tried = np.zeros(rows, np.bool_)

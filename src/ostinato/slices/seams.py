@@ -1,8 +1,8 @@
-"""What slices leave to their neighbours -> the regions of rows in which it is finished. Rows themselves aren't here.
+"""Undecided starts of slices -> regions of rows in which a seam finishes them. No rows here.
 
-A slice that is matched where nobody else's rows can be read tells, for its part of a key: from which row on it took
-over (`takes_over`), the first start that it left undecided (`hands_on`), and how far runs begun before it took over may
-reach (`reach`). A seam lies between the `hands_on` of one part and the `takes_over` of the next that has one.
+A slice can't read the rows of other slices. For its part of a key, it reports the row at which it took over
+(`takes_over`), the first start that it left undecided (`hands_on`), and the row that earlier runs may reach (`reach`).
+A seam lies between the `hands_on` of one part and the `takes_over` of the next part that has one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ostinato.slices.handover import NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KeyPart:
     """A key's rows in one slice, numbered from 0."""
 
     slice: int
@@ -27,22 +27,22 @@ class Part:
     takes_over: int
     """The first start tried by the slice, or NOWHERE."""
     reach: int
-    """Runs begun before `takes_over` consume rows before this one only; all rows if they may live on."""
+    """Runs that began before `takes_over` end before this row. It is `rows` if they may reach the next slice."""
     hands_on: int
-    """The first start that the slice left."""
-    found: int
-    """How many matches the slice found."""
+    """The first start that the slice left undecided."""
+    match_count: int
+    """Number of matches that the slice found."""
 
     def head_end(self, after: int) -> int:
-        """The part's first rows that its neighbours need end here."""
+        """The end of the first rows, which the neighbours need."""
         return self.rows if self.takes_over == NOWHERE else min(self.reach + after, self.rows)
 
     def tail_first(self, before: int) -> int:
-        """The part's last rows that its neighbours need begin here."""
+        """The beginning of the last rows, which the neighbours need."""
         return 0 if self.takes_over == NOWHERE else max(self.hands_on - before, 0)
 
 
-class Piece(NamedTuple):
+class RowsOfPart(NamedTuple):
     """Rows `first:end` of a part."""
 
     part: int
@@ -51,10 +51,10 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """Pieces one after another; numbers count their rows."""
+class SeamRegion:
+    """The rows of a seam: pieces of consecutive parts. Row numbers count over all pieces."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RowsOfPart, ...]
     start: int
     stop: int
     """Starts `start:stop` are tried."""
@@ -62,11 +62,11 @@ class Region:
     """Rows before this one may be consumed."""
     is_open: bool
     taken_over_by: int | None
-    """The part that goes on after it; None at the end of the key."""
+    """The part that takes over behind the region; None at the end of the key."""
 
 
-def regions(parts: Sequence[Part], before: int, after: int) -> Iterator[Region]:
-    """What is left of one key, whose parts are given in order; PREV and NEXT read `before` and `after` rows."""
+def regions(parts: Sequence[KeyPart], before: int, after: int) -> Iterator[SeamRegion]:
+    """The regions of one key, given its parts in order. PREV and NEXT read `before` and `after` rows."""
     left, row = 0, 0
     for number, part in enumerate(parts):
         if part.takes_over == NOWHERE:
@@ -78,10 +78,10 @@ def regions(parts: Sequence[Part], before: int, after: int) -> Iterator[Region]:
         yield _region(parts, left, row, None, before, after)
 
 
-def _region(parts: Sequence[Part], left: int, row: int, right: int | None, before: int, after: int) -> Region:
-    """From the start at `row` of part `left` to where part `right` takes over, or to the end of the key."""
+def _region(parts: Sequence[KeyPart], left: int, row: int, right: int | None, before: int, after: int) -> SeamRegion:
+    """The region from row `row` of part `left` to the takeover of part `right`, or to the end of the key."""
     first = max(row - before, 0)
-    pieces: list[Piece] = []
+    pieces: list[RowsOfPart] = []
     count, stop, end, is_open = 0, -1, -1, False
     for number in range(left, len(parts)):
         part = parts[number]
@@ -92,10 +92,10 @@ def _region(parts: Sequence[Part], left: int, row: int, right: int | None, befor
             stop = count + part.takes_over - begin
         if is_past and part.takes_over != NOWHERE and part.reach < part.rows:
             end, is_open = count + part.reach - begin, True
-        pieces.append(Piece(number, begin, upto))
+        pieces.append(RowsOfPart(number, begin, upto))
         count += upto - begin
         if is_open:
             break
     if not is_open:
         end = count
-    return Region(tuple(pieces), row - first, count if right is None else stop, end, is_open, right)
+    return SeamRegion(tuple(pieces), row - first, count if right is None else stop, end, is_open, right)

@@ -1,4 +1,4 @@
-"""Edges of slices as bytes and back, so that they can travel between tasks; and match numbers that go on."""
+"""Edges of slices <-> bytes, to send them between tasks; and match numbers that continue over slices."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import pyarrow.compute as pc
 
 from ostinato.clause.plan.match_plan import MatchPlan, slot_name
 from ostinato.expressions.syntax import MatchNumber
-from ostinato.slices.seams import Part
-from ostinato.slices.slice_worker import Edge
+from ostinato.slices.seams import KeyPart
+from ostinato.slices.slice_worker import SliceEdge
 
 _ROWS_PER_RECORD = 1 << 18
 _HEAD, _TAIL = "head", "tail"
 
 
-def edge_records(edges: Sequence[Edge]) -> Iterator[bytes]:
-    """An edge is one record, or several where it has many rows; they may arrive in any order."""
-    for place, edge in enumerate(edges):
+def edge_records(edges: Sequence[SliceEdge]) -> Iterator[bytes]:
+    """The records of edges. An edge with many rows has several. Records may arrive in any order."""
+    for index, edge in enumerate(edges):
         for side, table in ((_HEAD, edge.head), (_TAIL, edge.tail)):
             for first in range(0, len(table), _ROWS_PER_RECORD):
-                about = {"place": place, "side": side, "first": first, "part": asdict(edge.part)}
+                about = {"place": index, "side": side, "first": first, "part": asdict(edge.part)}
                 yield _with_header(about, table.slice(first, _ROWS_PER_RECORD))
 
 
-def edges_of(records: Iterable[bytes]) -> list[Edge]:
-    """The edges of all slices, ordered by slice and by place in it."""
+def edges_of(records: Iterable[bytes]) -> list[SliceEdge]:
+    """The edges of all slices, ordered by slice and by position in it."""
     pieces: dict[tuple[int, int], list[tuple[str, int, pa.Table]]] = {}
-    parts: dict[tuple[int, int], Part] = {}
+    parts: dict[tuple[int, int], KeyPart] = {}
     for record in records:
         about, table = _without_header(record)
-        part = Part(**about["part"])
+        part = KeyPart(**about["part"])
         key = (part.slice, about["place"])
         parts[key] = part
         pieces.setdefault(key, []).append((about["side"], about["first"], table))
-    return [Edge(parts[key], *(_side(pieces[key], side) for side in (_HEAD, _TAIL))) for key in sorted(parts)]
+    return [SliceEdge(parts[key], *(_side(pieces[key], side) for side in (_HEAD, _TAIL))) for key in sorted(parts)]
 
 
 def _side(pieces: list[tuple[str, int, pa.Table]], side: str) -> pa.Table:
@@ -61,10 +61,10 @@ def _without_header(record: bytes) -> tuple[dict[str, Any], pa.Table]:
 
 
 def numbered_slots(plan: MatchPlan) -> list[str]:
-    """The columns that hold MATCH_NUMBER()."""
+    """The columns with MATCH_NUMBER()."""
     return [slot_name(i) for i, slot in enumerate(plan.slots) if isinstance(slot, MatchNumber)]
 
 
 def renumbered(columns: Mapping[str, pa.Array], slots: Sequence[str], before: pa.Array) -> dict[str, pa.Array]:
-    """The columns with match numbers that count `before[i]` more matches in row i."""
+    """Adds `before[i]` to the match numbers of row i."""
     return {name: pc.add(array, before) if name in slots else array for name, array in columns.items()}

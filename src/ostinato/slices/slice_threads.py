@@ -1,4 +1,4 @@
-"""A batch matched in slices by threads of this process; the same output rows as `Worker.run`."""
+"""Matches a batch in slices with threads of this process. The output rows are those of `Worker.run`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ostinato.slices.in_process import SlicedSearch, may_be_in_vain
 
 Columns = dict[str, pa.Array]
 MOST_WORKERS = 1024
-"""Threads of one process."""
+"""Largest number of threads in one process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """How many threads, and how many rows they take at a time."""
+    """The number of threads, and the rows of a slice."""
 
     workers: int = 1
     slice_rows: int | None = None
@@ -39,7 +39,7 @@ class Parallel:
 def run_in_slices(
     worker: Worker, batch_of: Callable[[Columns, int], Batch], columns: Columns, count: int, parallel: Parallel
 ) -> OutputRows:
-    """`batch_of` evaluates what speaks of one row, for some of the rows."""
+    """`batch_of` evaluates single-row expressions for some of the rows."""
     slicing = slicing_of(worker.plan)
     slices = _slices(worker, slicing, count, parallel)
     if parallel.slice_rows is None and len(slices) < 2:
@@ -64,7 +64,7 @@ def run_in_slices(
 
 
 def _slices(worker: Worker, slicing: Slicing, count: int, parallel: Parallel) -> list[Slice]:
-    """As large as asked for, or as is good for the pattern."""
+    """Slices of the given size, or of a good size for the pattern."""
     if parallel.slice_rows is not None:
         return cut(count, slicing.shared.owned(parallel.slice_rows))
     before, after = slicing.margins
@@ -75,7 +75,7 @@ def _slices(worker: Worker, slicing: Slicing, count: int, parallel: Parallel) ->
 def _evaluated(
     batch_of: Callable[[Columns, int], Batch], columns: Columns, count: int, conditions: int, workers: int
 ) -> Batch:
-    """The batch, evaluated by all workers: each takes a share of the rows as they arrived."""
+    """Evaluates the batch with all workers. Each takes an equal range of rows."""
     shares = cut(count, max(-(-count // workers), 1))
     if len(shares) < 2:
         return batch_of(columns, count)
@@ -83,20 +83,20 @@ def _evaluated(
 
     def evaluate(share: Slice) -> Batch:
         rows = share.end - share.first
-        part = batch_of({name: array.slice(share.first, rows) for name, array in columns.items()}, rows)
-        for mask, found in zip(masks, part.row_masks, strict=True):
-            mask[share.first : share.end] = found
-        return part
+        share_batch = batch_of({name: array.slice(share.first, rows) for name, array in columns.items()}, rows)
+        for mask, share_mask in zip(masks, share_batch.row_masks, strict=True):
+            mask[share.first : share.end] = share_mask
+        return share_batch
 
     with call_threads(workers) as pool:
-        parts = list(pool.map(evaluate, shares))
-    names = parts[0].arrays.keys() - columns
-    computed = {name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in names}
+        batches = list(pool.map(evaluate, shares))
+    names = batches[0].arrays.keys() - columns
+    computed = {name: pa.concat_arrays([share_batch.arrays[name] for share_batch in batches]) for name in names}
     return Batch(count, {**columns, **computed}, masks)
 
 
 def _ascending_time(worker: Worker, window: Window) -> NDArray[np.int64]:
-    """Times to look slices' ends up in; nothing where they don't ascend."""
+    """Times to look up the ends of slices; empty if they don't ascend."""
     key = worker.bound.order_by[0] if worker.bound.order_by else None
     if worker.task.within_us is None or key is None or key.key.descending or not key.key.puts_nulls_first:
         return np.empty(0, np.int64)

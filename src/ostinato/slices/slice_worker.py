@@ -1,4 +1,4 @@
-"""The rows of one slice of all keys in order -> what can be found there, and what its neighbours need to finish it."""
+"""The ordered rows of one slice -> its matches, and the rows that its neighbours need for the others."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.errors import MatchError
 from ostinato.rows.batches import OutputRows, batch_of
 from ostinato.rows.matches import chosen
-from ostinato.slices.handover import NOWHERE, Kind, kind_of, last_breath, meeting_row, quiet_rows, within_reach
-from ostinato.slices.seams import Part
+from ostinato.slices.handover import NOWHERE, Handover, kind_of, last_breath, meeting_row, quiet_rows, within_reach
+from ostinato.slices.seams import KeyPart
 
 _FIRST_LOOK = 4096
-"""How many rows are searched for a handover first."""
+"""Number of rows that are searched for a handover first."""
 
 
 class Takeover(NamedTuple):
-    """See Part."""
+    """See KeyPart."""
 
     row: int
     reach: int
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """A part of a key with the rows that its neighbours need: `head` are its first, `tail` its last ones."""
+class SliceEdge:
+    """A part of a key with its first (`head`) and last (`tail`) rows, which the neighbours need."""
 
-    part: Part
+    part: KeyPart
     head: pa.Table
     tail: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
 class SliceOutcome:
-    """`front` are rows of the first key: their match numbers count from where the slice took over."""
+    """`front` has the rows of the first key. Their match numbers count from the takeover."""
 
     front: OutputRows
     rest: OutputRows
-    edges: tuple[Edge, ...]
+    edges: tuple[SliceEdge, ...]
 
 
 class SliceWorker:
-    """Matches slices whose neighbours' rows are elsewhere."""
+    """Matches a slice without reading the rows of its neighbours."""
 
     def __init__(self, typed: TypedPlan, conditions: Sequence[tuple[str, int]]) -> None:
         self.worker = Worker(typed)
@@ -61,7 +61,7 @@ class SliceWorker:
         self._automaton = self.worker.task.automaton
 
     def run(self, table: pa.Table, number: int) -> SliceOutcome:
-        """`number` is the slice's place among all."""
+        """`number` is the index of the slice."""
         worker = self.worker
         batch = batch_of(table, self.conditions)
         ordered = worker.order(batch, sorts_keys=True)
@@ -72,8 +72,8 @@ class SliceWorker:
         takeover = self._takeover(window, int(key_at[1]), is_open=len(key_at) == 2)
         spans = self._spans(window, key_at, takeover)
         searched = worker.search(window, spans)
-        # Before a quiet row everything is decided, also what shifts, which only count rows, would wait for.
-        hands_on = int(spans.stop[-1] if self.kind is Kind.QUIET else searched.next_start[-1])
+        # Before a quiet row everything is decided, even where shifts, which only count rows, would wait.
+        hands_on = int(spans.stop[-1] if self.kind is Handover.QUIET else searched.next_start[-1])
         settled = np.zeros(len(table), np.bool_)
         settled[int(spans.start[0]) : key_at[1]] = True
         settled[key_at[1] : hands_on] = True
@@ -89,7 +89,7 @@ class SliceWorker:
     # --- taking over from the slices before ---
 
     def _takeover(self, window: Window, rows: int, *, is_open: bool) -> Takeover:
-        """Of the first key, which has so many rows here and may have begun before."""
+        """The takeover in the first key, which has `rows` rows here and may have begun in an earlier slice."""
         last = rows - self.after if is_open else rows
         if last <= self.before:
             return Takeover(NOWHERE, rows)
@@ -98,9 +98,11 @@ class SliceWorker:
             seen = min(self.before + look, last)
             try:
                 row = self._row(window, seen, rows, closed=not is_open and seen == rows)
-            except MatchError:  # at a start that perhaps is never tried
+            except MatchError:  # the true chain may never try this start
                 return Takeover(NOWHERE, rows)
-            reach = seen if row == NOWHERE else row if self.kind is Kind.QUIET else self._reach(window, row, seen, rows)
+            reach = (
+                seen if row == NOWHERE else row if self.kind is Handover.QUIET else self._reach(window, row, seen, rows)
+            )
             if reach < seen or seen == last:
                 break
             look *= 4
@@ -109,30 +111,30 @@ class SliceWorker:
         return Takeover(row, reach + 1 if reach < last else rows)
 
     def _row(self, window: Window, seen: int, rows: int, *, closed: bool) -> int:
-        """The row from which on the slice can go its own way, as far as the first `seen` rows tell."""
-        if self.kind is Kind.ANY:
+        """The row of the handover, judged by the first `seen` rows."""
+        if self.kind is Handover.ANY:
             return self.before
-        if self.kind is Kind.QUIET:
+        if self.kind is Handover.QUIET:
             return self._quiet(window, self.before, seen, rows)[0]
-        dead = self._reach(window, self.before, seen, rows)
-        if dead >= seen:
+        runs_end = self._reach(window, self.before, seen, rows)
+        if runs_end >= seen:
             return NOWHERE
         part = window.part(0, min(seen + self.after, rows))
         spans = _one_key(self.before, seen, seen, is_open=not closed)._replace(every_start=True)
         tried = self.worker.search(part, spans)
         ahead = np.ones(int(tried.next_start[0]) - self.before, np.int64)
         ahead[tried.matches.start - self.before] = tried.ahead
-        row = int(meeting_row(ahead, dead - self.before + 1))
+        row = int(meeting_row(ahead, runs_end - self.before + 1))
         return NOWHERE if row == NOWHERE else row + self.before
 
     def _reach(self, window: Window, row: int, seen: int, rows: int) -> int:
-        """The first row that no run begun before `row` can consume; `seen` if none of those seen."""
+        """The first row that no run from before `row` can consume; `seen` if there is none before that row."""
         part = window.part(0, min(seen + self.after, rows))
         symbols = self.worker.symbols(part)
-        dead = last_breath(
+        runs_end = last_breath(
             self._automaton.choice_at, self._automaton.choices, symbols.allowed, symbols.of_row, row, seen
         )
-        return within_reach(self.worker.task, self.worker.time_us(part), row, int(dead))
+        return within_reach(self.worker.task, self.worker.time_us(part), row, int(runs_end))
 
     def _quiet(self, window: Window, row: int, seen: int, rows: int) -> tuple[int, int]:
         symbols = self.worker.symbols(window.part(0, min(seen + self.after, rows)))
@@ -140,7 +142,7 @@ class SliceWorker:
         first, last = quiet_rows(automaton.choice_at, automaton.choices, symbols.allowed, symbols.of_row, row, seen)
         return int(first), int(last)
 
-    # --- what is searched here ---
+    # --- the search ---
 
     def _spans(self, window: Window, key_at: NDArray[np.int64], takeover: Takeover) -> Spans:
         start, end = key_at[:-1].copy(), key_at[1:].copy()
@@ -149,18 +151,18 @@ class SliceWorker:
         is_open[-1] = 1
         stop = end.copy()
         start[0] = stop[0] if takeover.row == NOWHERE else takeover.row
-        if self.kind is Kind.QUIET:
+        if self.kind is Handover.QUIET:
             stop[-1] = self._last_quiet(window, int(start[-1]), int(end[-1]))
         return Spans(start, stop, end, is_open, np.zeros(len(start), np.int64))
 
     def _last_quiet(self, window: Window, row: int, end: int) -> int:
-        """The last row of the last key that no run leads over: what is before it can be finished here."""
+        """The last row of the last key that no run crosses. Matches before it can be finished here."""
         if row >= end:
             return row
         last = self._quiet(window, row + 1, end, window.columns.count)[1]
         return row if last == NOWHERE else last
 
-    # --- what is left to the neighbours ---
+    # --- rows for the neighbours ---
 
     def _edges(
         self,
@@ -170,21 +172,21 @@ class SliceWorker:
         takeover: Takeover,
         hands_on: int,
         starts: NDArray[np.int64],
-    ) -> list[Edge]:
-        front_rows, front_found = int(key_at[1]), int((starts < key_at[1]).sum())
+    ) -> list[SliceEdge]:
+        front_rows, front_matches = int(key_at[1]), int((starts < key_at[1]).sum())
         if len(key_at) == 2:
-            part = Part(number, front_rows, False, False, takeover.row, takeover.reach, hands_on, front_found)
+            part = KeyPart(number, front_rows, False, False, takeover.row, takeover.reach, hands_on, front_matches)
             return [self._edge(part, table)]
-        front = Part(number, front_rows, False, True, takeover.row, takeover.reach, front_rows, front_found)
+        front = KeyPart(number, front_rows, False, True, takeover.row, takeover.reach, front_rows, front_matches)
         first = int(key_at[-2])
-        back = Part(number, len(table) - first, True, False, 0, 0, hands_on - first, int((starts >= first).sum()))
+        back = KeyPart(number, len(table) - first, True, False, 0, 0, hands_on - first, int((starts >= first).sum()))
         return [self._edge(front, table.slice(0, front_rows)), self._edge(back, table.slice(first))]
 
-    def _edge(self, part: Part, rows: pa.Table) -> Edge:
+    def _edge(self, part: KeyPart, rows: pa.Table) -> SliceEdge:
         head_end, tail_first = part.head_end(self.after), part.tail_first(self.before)
         if head_end >= tail_first:
-            return Edge(part, rows, rows.slice(0, 0))
-        return Edge(part, rows.slice(0, head_end), rows.slice(tail_first))
+            return SliceEdge(part, rows, rows.slice(0, 0))
+        return SliceEdge(part, rows.slice(0, head_end), rows.slice(tail_first))
 
 
 def _one_key(start: int, stop: int, end: int, *, is_open: bool) -> Spans:

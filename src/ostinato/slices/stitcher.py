@@ -1,4 +1,4 @@
-"""The edges of all slices -> the matches that no slice could decide alone, and what slices add to their numbers."""
+"""The edges of all slices -> the matches that no slice could decide alone, and offsets for match numbers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import OutputRows, batch_of, one_array
 from ostinato.rows.ordering import Ordered
-from ostinato.slices.seams import Piece, Region, regions
-from ostinato.slices.slice_worker import Edge
+from ostinato.slices.seams import RowsOfPart, SeamRegion, regions
+from ostinato.slices.slice_worker import SliceEdge
 
 
 @dataclass(frozen=True, slots=True)
 class Stitched:
-    """Rows of one seam; `numbers_before[i]`: how many matches of its first key come before those that slice i found."""
+    """Output rows of one seam. `numbers_before[i]`: number of matches of the key before those of slice i."""
 
-    found: OutputRows
+    rows: OutputRows
     numbers_before: dict[int, int]
 
 
 class Stitcher:
-    """Finishes what slices left, seam by seam."""
+    """Decides the starts that slices left undecided, seam by seam."""
 
     def __init__(self, typed: TypedPlan, conditions: Sequence[tuple[str, int]]) -> None:
         self.worker = Worker(typed)
@@ -37,15 +37,15 @@ class Stitcher:
         margins = slicing_of(typed.plan).margins
         self.before, self.after = max(margins.before, 1), margins.after
 
-    def run(self, edges: Sequence[Edge]) -> Iterator[Stitched]:
+    def run(self, edges: Sequence[SliceEdge]) -> Iterator[Stitched]:
         """`edges` of all slices, those of one slice in the order of its rows."""
         edges = sorted(edges, key=lambda edge: edge.part.slice)
         self._check_order(edges)
         for of_key in self._by_key(edges):
             yield from self._key(of_key)
 
-    def _check_order(self, edges: Sequence[Edge]) -> None:
-        """Ranges must follow one another as slices do; otherwise rows would be matched in a wrong order."""
+    def _check_order(self, edges: Sequence[SliceEdge]) -> None:
+        """Raises if the rows of consecutive slices overlap: they would be matched in a wrong order."""
         ends = [rows for edge in edges for rows in (_first(edge), _last(edge))]
         ordered = (
             None if not ends else self.worker.order(batch_of(pa.concat_tables(ends), self.conditions), sorts_keys=True)
@@ -53,36 +53,36 @@ class Stitcher:
         if ordered is not None and ordered.rows is not None and (np.diff(ordered.rows) < 0).any():
             raise MatchError("SLICES_OUT_OF_ORDER", "rows of neighbouring slices overlap in their order")
 
-    def _by_key(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
-        """Parts of one key follow one another."""
+    def _by_key(self, edges: Sequence[SliceEdge]) -> Iterator[list[SliceEdge]]:
+        """Groups consecutive edges by key."""
         if not edges:
             return
         firsts = pa.concat_tables([_first(edge) for edge in edges])
         keys = [one_array(firsts.column(name)) for name in self.worker.bound.partition_by]
         changes = np.flatnonzero(np.diff(group_numbers(len(edges), keys))) + 1
-        # A part that begins its key never goes on with the one before, which ended the same slice's first key.
+        # A part that begins its key doesn't continue the part before it, which ended the first key of the same slice.
         starts = sorted({0, *changes.tolist(), *(i for i, edge in enumerate(edges) if edge.part.begins)})
         for first, end in zip(starts, [*starts[1:], len(edges)], strict=True):
             yield list(edges[first:end])
 
-    def _key(self, edges: Sequence[Edge]) -> Iterator[Stitched]:
+    def _key(self, edges: Sequence[SliceEdge]) -> Iterator[Stitched]:
         parts = [edge.part for edge in edges]
-        number = parts[0].found if parts[0].begins else 0
+        number = parts[0].match_count if parts[0].begins else 0
         for region in regions(parts, self.before, self.after):
-            found, number = self._region(edges, region, number)
+            rows, number = self._region(edges, region, number)
             before: dict[int, int] = {}
             if region.taken_over_by is not None:
                 part = parts[region.taken_over_by]
                 before[part.slice] = number
-                number += part.found
-            yield Stitched(found, before)
+                number += part.match_count
+            yield Stitched(rows, before)
 
-    def _region(self, edges: Sequence[Edge], region: Region, number: int) -> tuple[OutputRows, int]:
+    def _region(self, edges: Sequence[SliceEdge], region: SeamRegion, number: int) -> tuple[OutputRows, int]:
         table = pa.concat_tables([_rows(edges[piece.part], piece) for piece in region.pieces])
         batch = batch_of(table, self.conditions)
         window = self.worker.window(batch, Ordered(None, np.array([0, len(table)], np.int64)))
-        # Nothing leads beyond the region. Shifts only count rows, they would wait for more; the search must know that
-        # the key goes on, for `$`.
+        # No match leaves the region. Shifts only count rows and would wait for more. The search must know that the key
+        # goes on, because of `$`.
         is_open = region.is_open and self.worker.plan.sequence is None
         searched = self.worker.search(
             window,
@@ -100,16 +100,16 @@ class Stitcher:
         return self.worker.output(searched.matches, window, settled), int(searched.number[0])
 
 
-def _rows(edge: Edge, piece: Piece) -> pa.Table:
+def _rows(edge: SliceEdge, piece: RowsOfPart) -> pa.Table:
     if piece.end <= len(edge.head):
         return edge.head.slice(piece.first, piece.end - piece.first)
     return edge.tail.slice(piece.first - (edge.part.rows - len(edge.tail)), piece.end - piece.first)
 
 
-def _first(edge: Edge) -> pa.Table:
+def _first(edge: SliceEdge) -> pa.Table:
     return (edge.head if len(edge.head) else edge.tail).slice(0, 1)
 
 
-def _last(edge: Edge) -> pa.Table:
+def _last(edge: SliceEdge) -> pa.Table:
     rows = edge.tail if len(edge.tail) else edge.head
     return rows.slice(len(rows) - 1)

@@ -7,10 +7,10 @@ import pytest
 
 from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.correlations.plan.correlation_plan import (
-    Clock,
-    Clocks,
     CorrelationPlan,
     Equality,
+    PairTimeColumns,
+    TimeColumns,
     clocks_of,
     plan_correlation,
 )
@@ -37,7 +37,7 @@ def plan(
     return plan_correlation(read_correlation(text).correlation, LIVE_COLUMNS, ARCHIVE_COLUMNS)
 
 
-def clocks(planned: CorrelationPlan, **types: pa.DataType) -> Clocks:
+def clocks(planned: CorrelationPlan, **types: pa.DataType) -> PairTimeColumns:
     known = {"S": pa.string(), "k": pa.string(), "t": TIME, "e": TIME, "n": pa.int32(), **types}
     return clocks_of(planned, known.__getitem__, known.__getitem__)
 
@@ -94,13 +94,13 @@ def test_equalities_of_plain_values_can_find_pairs() -> None:
 
 
 def test_one_time_column_makes_moments_two_make_intervals() -> None:
-    assert clocks(plan()) == Clocks(Clock("t", "t", TIME), Clock("t", "t", TIME))
+    assert clocks(plan()) == PairTimeColumns(TimeColumns("t", "t", TIME), TimeColumns("t", "t", TIME))
     assert clocks(plan(order="t, e")).live.has_intervals
     assert not clocks(plan(order="t, n")).live.has_intervals  # a tie-breaker
     mixed = clocks(plan(order="t, e", archive_order="t"), t=DAY, e=DAY)
     assert (mixed.live.has_intervals, mixed.archive.has_intervals, mixed.type) == (True, False, DAY)
     assert clocks(plan(order="n", distance="7")).type == pa.int32()
-    assert clocks(plan(order="n, e", distance="7 ROWS")).live == Clock("n", "n", pa.int32())
+    assert clocks(plan(order="n, e", distance="7 ROWS")).live == TimeColumns("n", "n", pa.int32())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ostinato.correlations.strategies.cost_model import (
     Choice,
     Factors,
     Observed,
-    Regions,
+    RegionSums,
     Searches,
     costs_of,
     factors_of,
@@ -22,7 +22,6 @@ from ostinato.correlations.strategies.cost_model import (
 @pytest.mark.parametrize(
     ("choice", "seconds"),
     [
-        (Choice("window_first", False), 999 * 100 * (2 + 3)),
         (Choice("eager", False), 1_000 * (2 + 3)),
         (Choice("live_first", False), 1_000 * 2 + 20 * 100 * 7),  # equation 1
         (Choice("live_first", True), 1_000 * 2 + 20 * 50 * 7),  # equations 2 and 3
@@ -36,7 +35,7 @@ def test_the_equations(choice: Choice, seconds: float) -> None:
 
 def test_every_choice_has_a_cost() -> None:
     assert set(costs_of(FACTORS)) == set(CHOICES)
-    assert costs_of(replace(FACTORS, rows=0, live_matches=0, results=0))[Choice("window_first", False)] == 0
+    assert costs_of(replace(FACTORS, rows=0, live_matches=0, results=0))[Choice("eager", False)] == 0
 
 
 # --- factors ---
@@ -45,7 +44,7 @@ LIVE_FIRST = Observed(
     rows=1_000,
     live=Searches(rows=1_000, seconds=4, matches=20),
     archive_in_regions=Searches(rows=800, seconds=1.6, matches=8),
-    live_regions=Regions(amount=20, rows=2_000, covered=800),
+    live_regions=RegionSums(amount=20, rows=2_000, covered=800),
     results=30,
     join_seconds=0.6,
 )
@@ -74,7 +73,7 @@ def test_what_archive_first_adds() -> None:
         rows=1_000,
         archive=Searches(rows=1_000, seconds=9, matches=5),
         live_in_regions=Searches(rows=500, seconds=0.5, matches=5),
-        archive_regions=Regions(amount=5, rows=500, covered=300),
+        archive_regions=RegionSums(amount=5, rows=500, covered=300),
     )
     factors = factors_of(LIVE_FIRST.plus(archive_first))
     assert factors is not None
@@ -98,7 +97,7 @@ def test_sides_without_matches() -> None:
 
 def test_what_was_observed_long_ago_counts_less() -> None:
     now = Observed(rows=1_000, live=Searches(rows=1_000, seconds=12, matches=0))
-    later = LIVE_FIRST.plus(now, keeps=0.5)
+    later = LIVE_FIRST.plus(now, decay=0.5)
     assert later.rows == 1_500
     assert later.live == Searches(rows=1_500, seconds=14, matches=10)
     assert later.archive_in_regions == Searches(rows=400, seconds=0.8, matches=4)  # measured no more, but not forgotten

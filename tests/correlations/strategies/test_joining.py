@@ -34,7 +34,7 @@ def starts_of(entries: list[Entry]) -> Starts:
     return Starts(
         key_at=np.searchsorted([entry[0] for entry in entries], np.arange(KEYS + 1)),
         start=np.array([entry[1] for entry in entries], np.int64),
-        place=np.array([entry[2] for entry in entries], np.int64),
+        position=np.array([entry[2] for entry in entries], np.int64),
         growth_at=np.cumsum([0, *(len(entry[3]) for entry in entries)]),
         end=np.array([end for entry in entries for end in entry[3]], np.int64),
     )
@@ -45,9 +45,9 @@ def pairs_by_definition(lives: list[Live], entries: list[Entry], region: Region)
     pairs = []
     for live, (key, start, end, seen) in enumerate(lives):
         first_growth = 0
-        for entry_key, entry_start, place, ends in entries:
+        for entry_key, entry_start, position, ends in entries:
             ended = [at for at, growth_end in enumerate(ends) if growth_end < end]
-            is_recent = seen - place <= region.size if region.kind == "rows" else end - entry_start <= region.size
+            is_recent = seen - position <= region.size if region.kind == "rows" else end - entry_start <= region.size
             if key == entry_key and ended and entry_start < start and is_recent:
                 pairs.append((live, first_growth + ended[-1]))
             first_growth += len(ends)

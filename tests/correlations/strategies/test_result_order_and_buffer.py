@@ -24,9 +24,9 @@ def ints(*values: int) -> Ints:
     return np.array(values, np.int64)
 
 
-def growth(place: int, end: int) -> Growths:
+def growth(position: int, end: int) -> Growths:
     """One archive match of a table with a row a minute."""
-    return Growths(ints(0), ints(place), ints(place), ints(end), ints(-1), ints(0))
+    return Growths(ints(0), ints(position), ints(position), ints(end), ints(-1), ints(0))
 
 
 def known_at(now: int) -> tuple[Times, Future]:
@@ -56,9 +56,9 @@ def test_starts_that_are_not_searched_or_open_may_get_a_match() -> None:
 def test_regions_by_rows_count_places() -> None:
     times = minutes(10)
     future = future_of(times, ints(100), Region("rows", 4), ints(10))
-    assert (future.row.tolist(), future.place.tolist()) == ([6], [106])
+    assert (future.row.tolist(), future.position.tolist()) == ([6], [106])
     wide = future_of(times, ints(100), Region("rows", 12), ints(10))
-    assert (wide.row.tolist(), wide.place.tolist(), wide.begins_at_hand.tolist()) == ([0], [98], [False])
+    assert (wide.row.tolist(), wide.position.tolist(), wide.begins_at_hand.tolist()) == ([0], [98], [False])
 
 
 def test_with_the_cache_rows_behind_the_last_searched_start_stay() -> None:

@@ -11,7 +11,6 @@ from ostinato.correlations.strategies.cost_model import CHOICES, Choice, Factors
 from ostinato.correlations.strategies.strategy_planner import (
     EAGER,
     Decision,
-    Settings,
     decide,
     drifted_factors,
     first_decision,
@@ -21,7 +20,6 @@ from ostinato.correlations.strategies.strategy_planner import (
 )
 
 LIVE_FIRST, ARCHIVE_FIRST = Choice("live_first", True), Choice("archive_first", True)
-SETTINGS = Settings()
 
 RARE_LIVE = replace(FACTORS, live_matches=1)
 RARE_ARCHIVE = replace(FACTORS, live_matches=200, archive_matches=1)
@@ -29,7 +27,7 @@ DEAR_REGIONS = replace(FACTORS, archive_cost_in_regions=99, live_cost_in_regions
 
 
 def decided(factors: Factors, before: Decision | None = None) -> Decision:
-    return decide(before or first_decision(), factors, CHOICES, SETTINGS)
+    return decide(before or first_decision(), factors, CHOICES)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +40,8 @@ def test_the_cheapest_is_chosen(factors: Factors, choice: Choice) -> None:
 
 
 def test_only_candidates_are_chosen() -> None:
-    some = [Choice("window_first", False), Choice("live_first", False)]
-    assert decide(first_decision(some), RARE_ARCHIVE, some, SETTINGS).choice == Choice("live_first", False)
+    some = [Choice("live_first", False), LIVE_FIRST]
+    assert decide(first_decision(some), RARE_ARCHIVE, some).choice == LIVE_FIRST
 
 
 def test_where_regions_do_not_overlap_the_cache_costs_nothing() -> None:
@@ -61,7 +59,7 @@ def test_regions_are_worked_out_only_where_that_saves_something(matches: float, 
 def test_before_anything_is_measured() -> None:
     decision = first_decision()
     assert decision.choice == LIVE_FIRST
-    assert decide(decision, None, CHOICES, SETTINGS) == decision
+    assert decide(decision, None, CHOICES) == decision
 
 
 # --- drift ---
@@ -105,7 +103,7 @@ def test_a_choice_stays_when_another_is_hardly_cheaper() -> None:
 def test_costs_that_swing_do_not_make_the_choice_swing() -> None:
     decision, choices = decided(nearly_equal(0.95)), set()
     for cost in (1.08, 0.93) * 5:
-        decision = decide(decision, nearly_equal(cost), CHOICES, Settings(drift=1.01))
+        decision = decide(decision, nearly_equal(cost), CHOICES, drift=1.01)
         choices.add(decision.choice)
     assert choices == {LIVE_FIRST}
 
@@ -122,7 +120,7 @@ def test_a_factor_that_comes_up_from_nothing_has_drifted() -> None:
 def test_trials_come_at_first_and_then_now_and_then() -> None:
     decision = first_decision()
     assert is_trial_due(decision, 0)
-    decision = postponed(decided(RARE_LIVE, decision), 2_000, SETTINGS)
+    decision = postponed(decided(RARE_LIVE, decision), 2_000)
     assert decision.choice == LIVE_FIRST
     assert not is_trial_due(decision, 1_001_999)
     assert is_trial_due(decision, 1_002_000)
@@ -142,4 +140,4 @@ def test_trials_come_at_first_and_then_now_and_then() -> None:
 )
 def test_a_trial_is_small_beside_what_it_may_save(rows: int, *, finished: bool, tried: int) -> None:
     """Where rows follow it pays later; otherwise it takes two percent of the rows."""
-    assert rows_to_try(rows, SETTINGS, finished=finished) == tried
+    assert rows_to_try(rows, finished=finished) == tried

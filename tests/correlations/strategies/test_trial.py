@@ -9,10 +9,10 @@ import pytest
 
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
 from ostinato.correlations.language.correlation import Region
-from ostinato.correlations.strategies.cost_model import Regions, factors_of
-from ostinato.correlations.strategies.sides import Ints, Times, Work
+from ostinato.correlations.strategies.cost_model import RegionSums, factors_of
+from ostinato.correlations.strategies.sides import Ints, SearchCost, Times
 from ostinato.correlations.strategies.step_matches import Growths, Modes
-from ostinato.correlations.strategies.steps import Step
+from ostinato.correlations.strategies.steps import StepInput
 from ostinato.correlations.strategies.trial import Ranges, try_out
 
 ROWS, TRIED, REGION = 10_000, 2_000, 100
@@ -31,17 +31,17 @@ class PlantedSide:
     every: int
     dear: range = range(0)
     times: Times = field(init=False)
-    work: Work = field(default_factory=Work)
+    cost: SearchCost = field(default_factory=SearchCost)
 
     def __post_init__(self) -> None:
         self.times = Times(ints(0, ROWS), np.arange(ROWS), np.arange(ROWS))
 
     def find(self, probes: Probes, mode: ProbeMode) -> ProbeMatches:
-        self.work.seconds += CALL
+        self.cost.seconds += CALL
         probe, start = [], []
         for i, (first, stop, end) in enumerate(zip(probes.start, probes.stop, probes.end, strict=True)):
             rows = np.arange(first, stop)
-            self.work.seconds += len(rows) + np.isin(rows, self.dear).sum()
+            self.cost.seconds += len(rows) + np.isin(rows, self.dear).sum()
             found = rows[(rows % self.every == 0) & (rows + 2 <= end)]
             probe += [i] * len(found)
             start += found.tolist()
@@ -54,8 +54,8 @@ class PlantedSide:
         raise NotImplementedError
 
 
-def step_of(live: PlantedSide, archive: PlantedSide, region: Region) -> Step:
-    return Step(
+def step_of(live: PlantedSide, archive: PlantedSide, region: Region) -> StepInput:
+    return StepInput(
         live=live,
         archive=archive,
         region=region,
@@ -106,7 +106,7 @@ def test_a_region_longer_than_the_stretch_covers_it_once() -> None:
 def test_no_rows_show_nothing() -> None:
     step = step_of(PlantedSide(every=10), PlantedSide(every=10), Region("time", REGION))
     seen = try_out(step, 0)
-    assert (seen.rows, seen.live_regions) == (0, Regions())
+    assert (seen.rows, seen.live_regions) == (0, RegionSums())
     assert factors_of(seen) is None
 
 

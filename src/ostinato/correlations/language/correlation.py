@@ -1,6 +1,6 @@
-"""Two clauses joined by recency: live matches, and what the archive held shortly before them (DejaVu, 2011).
+"""A correlation: live matches joined with archive matches from shortly before them (DejaVu, 2011).
 
-`RECENT(archive, live, distance)` makes a join of two MATCH_RECOGNIZE tables a correlation; what is asked is kept here.
+`RECENT(archive, live, distance)` makes a join of two MATCH_RECOGNIZE tables a correlation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """What is asked of the two sides. `text` is what it was read from, for carets; it takes no part in equality."""
+    """A correlation query. `text` is its source, for carets in errors; equality ignores it."""
 
     live: MatchRecognize
     archive: MatchRecognize
@@ -46,4 +46,4 @@ class Correlation:
     """Whether the live clause is the first of the two in FROM."""
     text: str | None = field(default=None, compare=False, repr=False)
     bodies: tuple[Span, ...] = field(default=(), compare=False, repr=False)
-    """Where the two clauses, which have texts of their own, stand in the text."""
+    """The spans of the two clauses in the text. The clauses have texts of their own."""

@@ -1,4 +1,4 @@
-"""Text of a correlation -> Correlation, and for text that is nothing else, what is selected of it."""
+"""Text of a correlation -> Correlation. If the text is nothing else, also its SELECT list."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ostinato.expressions.syntax import ColumnRef, Expr, Operator, walk
 _LARGEST_DISTANCE = 1 << 61
 """Distances are added to times, all in 64 bits."""
 
-__all__ = ["CorrelationQuery", "CorrelationText", "correlation_of", "find_correlations", "read_correlation"]
+__all__ = ["CorrelationText", "ParsedCorrelation", "correlation_of", "find_correlations", "read_correlation"]
 
 
 @dataclass(frozen=True, slots=True)
-class CorrelationQuery:
+class ParsedCorrelation:
     """`SELECT items FROM live_input MATCH_RECOGNIZE ( ... ) AS live JOIN archive_input MATCH_RECOGNIZE ( ... ) ...`."""
 
     correlation: Correlation
@@ -38,8 +38,8 @@ class CorrelationQuery:
     archive_input: str
 
 
-def read_correlation(text: str) -> CorrelationQuery:
-    """The whole text is one SELECT over one correlation; anything around it is refused.
+def read_correlation(text: str) -> ParsedCorrelation:
+    """Reads a text that is one SELECT over one correlation, and refuses anything else.
 
     >>> clause = "MATCH_RECOGNIZE (ORDER BY t MEASURES LAST(p) AS p {} MATCHES PATTERN (A B+) DEFINE B AS p > PREV(p))"
     >>> query = read_correlation(
@@ -52,16 +52,16 @@ def read_correlation(text: str) -> CorrelationQuery:
     >>> query.correlation.region, query.live_input, [item.name for item in query.items]
     (Region(kind='rows', size=500), 'x', ['p'])
     """
-    found = find_correlations(statement := read_statement(text))
+    correlations = find_correlations(statement := read_statement(text))
     cursor = Cursor(text)
-    if not found and len(statement.clauses) == 2:
+    if not correlations and len(statement.clauses) == 2:
         span = statement.clauses[1].span
         hint = "ON live.key = archive.key AND RECENT(archive, live, INTERVAL '7' SECOND)"
         message = "two MATCH_RECOGNIZE clauses are a correlation where RECENT joins them, and there is none"
         raise QueryError("RECENT_MISPLACED", message, text=text, span=Span(span.end - 1, span.end), hint=hint)
-    if len(found) != 1 or len(statement.clauses) != 2 or not cursor.accept("SELECT"):
+    if len(correlations) != 1 or len(statement.clauses) != 2 or not cursor.accept("SELECT"):
         _refuse(text, None)
-    (one,) = found
+    (one,) = correlations
     if cursor.sees("DISTINCT"):
         _refuse(text, cursor.token.span)
     items = read_items(cursor)
@@ -71,7 +71,7 @@ def read_correlation(text: str) -> CorrelationQuery:
     if text[one.end.start : one.end.end] not in ("", ";"):
         _refuse(text, one.end)
     correlation = correlation_of(text, one, whole_condition=True)
-    return CorrelationQuery(correlation, items, _input(text, one.live), _input(text, one.archive))
+    return ParsedCorrelation(correlation, items, _input(text, one.live), _input(text, one.archive))
 
 
 def _input(text: str, clause: Clause) -> str:
@@ -84,40 +84,40 @@ def _input(text: str, clause: Clause) -> str:
 
 
 def correlation_of(
-    text: str, found: CorrelationText, *, double_quoted_identifiers: bool = False, whole_condition: bool = False
+    text: str, spans: CorrelationText, *, double_quoted_identifiers: bool = False, whole_condition: bool = False
 ) -> Correlation:
-    """The correlation that was found in the text of a statement, checked as far as text can be.
+    """Parses a correlation inside a statement, with all checks that need no table.
 
-    With `whole_condition` every part of the join's condition must be an expression of ours. Without, the condition
-    holds those parts only that are, and that speak of nothing but the two clauses; someone else evaluates all of it.
+    With `whole_condition`, Ostinato must understand every conjunct of the join's condition. Otherwise the condition has
+    only the conjuncts that it understands and that use no other table; the caller evaluates the full condition.
     """
-    reader = _Reader(text, found, double_quoted_identifiers)
-    live, archive = reader.clause(found.live), reader.clause(found.archive)
-    parts = reader.conjuncts() if whole_condition else reader.understood_conjuncts()
-    keys, rest = reader.paired_keys(live, archive, parts)
+    reader = _Reader(text, spans, double_quoted_identifiers)
+    live, archive = reader.clause(spans.live), reader.clause(spans.archive)
+    conjuncts = reader.conjuncts() if whole_condition else reader.understood_conjuncts()
+    keys, rest = reader.paired_keys(live, archive, conjuncts)
     correlation = Correlation(
         live=live,
         archive=archive,
         region=reader.region(),
-        live_alias=found.live_alias,
-        archive_alias=found.archive_alias,
+        live_alias=spans.live_alias,
+        archive_alias=spans.archive_alias,
         keys=keys,
         condition=_all_of(rest),
-        live_first_in_from=found.live_first,
+        live_first_in_from=spans.live_first,
         text=text,
-        bodies=(found.live.body, found.archive.body),
+        bodies=(spans.live.body, spans.archive.body),
     )
-    with reader.in_statement(found.live):
+    with reader.in_statement(spans.live):
         check_correlation(correlation, of_live=True)
-    with reader.in_statement(found.archive):
+    with reader.in_statement(spans.archive):
         check_correlation(correlation, of_live=False)
     return correlation
 
 
 class _Reader:
-    def __init__(self, text: str, found: CorrelationText, double_quoted_identifiers: bool) -> None:
+    def __init__(self, text: str, spans: CorrelationText, double_quoted_identifiers: bool) -> None:
         self.text = text
-        self.found = found
+        self.spans = spans
         self.double_quoted_identifiers = double_quoted_identifiers
 
     def _fail(self, code: str, message: str, span: Span, hint: str | None = None) -> NoReturn:
@@ -132,18 +132,18 @@ class _Reader:
 
     @contextmanager
     def in_statement(self, clause: Clause) -> Iterator[None]:
-        """Errors about a clause get their caret in the whole statement."""
+        """Moves the caret of a clause's errors to the clause's position in the statement."""
         try:
             yield
         except QueryError as error:
-            error.span = self.found.recent if error.span is None else error.span.moved(clause.body.start)
+            error.span = self.spans.recent if error.span is None else error.span.moved(clause.body.start)
             error.text = self.text
             raise
 
     # --- the distance ---
 
     def region(self) -> Region:
-        span = self.found.distance
+        span = self.spans.distance
         written = self.text[span.start : span.end]
         region = _region(written)
         if region is None or not region.size > 0:
@@ -160,15 +160,15 @@ class _Reader:
     # --- the condition ---
 
     def conjuncts(self) -> list[Expr]:
-        return [self._expression(span) for span in self.found.conjuncts]
+        return [self._expression(span) for span in self.spans.conjuncts]
 
     def understood_conjuncts(self) -> list[Expr]:
         understood = []
-        for span in self.found.conjuncts:
+        for span in self.spans.conjuncts:
             try:
                 expr = self._expression(span)
             except QueryError:
-                continue  # Spark's to understand
+                continue  # Spark evaluates it
             if all(self._side(node) is not None for node in walk(expr) if isinstance(node, ColumnRef)):
                 understood.append(expr)
         return understood
@@ -182,39 +182,39 @@ class _Reader:
         return expr
 
     def _side(self, ref: ColumnRef) -> str | None:
-        """Which alias qualifies the reference."""
+        """The alias that qualifies the reference."""
         first = ref.parts[0].text.lower()
-        aliases = (self.found.live_alias, self.found.archive_alias)
+        aliases = (self.spans.live_alias, self.spans.archive_alias)
         return next((alias for alias in aliases if len(ref.parts) > 1 and alias.lower() == first), None)
 
     # --- the keys ---
 
     def paired_keys(
-        self, live: MatchRecognize, archive: MatchRecognize, parts: Sequence[Expr]
+        self, live: MatchRecognize, archive: MatchRecognize, conjuncts: Sequence[Expr]
     ) -> tuple[tuple[tuple[str, str], ...], list[Expr]]:
-        """PARTITION BY columns that the condition equates, in the order of the live side's; and the other parts."""
+        """The PARTITION BY columns that the condition equates, in the live side's order, and the other conjuncts."""
         of_live = {key.column.text.lower(): key for key in live.partition_by}
         of_archive = {key.column.text.lower(): key for key in archive.partition_by}
         pairs: dict[str, str] = {}
         rest: list[Expr] = []
-        for part in parts:
-            one, other = self._equated(part)
+        for conjunct in conjuncts:
+            one, other = self._equated(conjunct)
             if one in of_live and other in of_archive and one not in pairs and other not in pairs.values():
                 pairs[one] = other
             else:
-                rest.append(part)
-        self._check_paired(self.found.live, of_live, pairs, self.found.archive_alias)
-        self._check_paired(self.found.archive, of_archive, list(pairs.values()), self.found.live_alias)
+                rest.append(conjunct)
+        self._check_paired(self.spans.live, of_live, pairs, self.spans.archive_alias)
+        self._check_paired(self.spans.archive, of_archive, list(pairs.values()), self.spans.live_alias)
         names = [(key.column.text, of_archive[pairs[name]].column.text) for name, key in of_live.items()]
         return tuple(names), rest
 
-    def _equated(self, part: Expr) -> tuple[str, str]:
-        """The names of the live and of the archive column of `live.key = archive.key`; empty for other conditions."""
-        match part:
+    def _equated(self, conjunct: Expr) -> tuple[str, str]:
+        """The live and the archive column of `live.key = archive.key`. Empty names for other conditions."""
+        match conjunct:
             case Operator(op="=", args=(ColumnRef(parts=(_, _)) as one, ColumnRef(parts=(_, _)) as other)):
-                if self._side(one) == self.found.archive_alias:
+                if self._side(one) == self.spans.archive_alias:
                     one, other = other, one
-                if self._side(one) == self.found.live_alias and self._side(other) == self.found.archive_alias:
+                if self._side(one) == self.spans.live_alias and self._side(other) == self.spans.archive_alias:
                     return one.parts[1].text.lower(), other.parts[1].text.lower()
         return "", ""
 
@@ -233,7 +233,7 @@ class _Reader:
 
 
 def _region(written: str) -> Region | None:
-    """What is written as a distance, of whatever size; None for what is none."""
+    """The distance as written, of any size; None if it isn't a distance."""
     tokens = tokenize(written)[:-1]
     size = _number(tokens[0].text) if tokens[0].kind is Kind.NUMBER else None
     if len(tokens) == 1 and size is not None:
@@ -245,7 +245,7 @@ def _region(written: str) -> Region | None:
 
 
 def _has_parameter(written: str) -> bool:
-    """Whether a value is to be put in: `:name` or `?`."""
+    """Whether the text has a parameter: `:name` or `?`."""
     return any(token.text in (":", "?") for token in tokenize(written))
 
 
@@ -257,10 +257,10 @@ def _number(text: str) -> int | float | None:
         return None
 
 
-def _all_of(parts: Sequence[Expr]) -> Expr | None:
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return Operator("and", tuple(parts))
+def _all_of(conjuncts: Sequence[Expr]) -> Expr | None:
+    if len(conjuncts) < 2:
+        return conjuncts[0] if conjuncts else None
+    return Operator("and", tuple(conjuncts))
 
 
 def _refuse(text: str, span: Span | None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What can be wrong with one side of a correlation, whatever its table: its order, its mode, what it speaks of."""
+"""Checks of one side of a correlation that need no table: its order, its mode, its output and expressions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _check_output(clause: MatchRecognize) -> None:
 
 
 def _check_archive(clause: MatchRecognize) -> None:
-    """The archive ends where each live match wants it to end, and begins where rows are still kept."""
+    """The archive has no fixed bounds: it ends before each live match, and begins with the oldest row in memory."""
     hint = "the archive is seen as it was before each live match: it has no fixed first or last row"
     for node in walk_pattern(clause.pattern):
         if isinstance(node, PartitionStart | PartitionEnd):
@@ -87,7 +87,7 @@ def _check_archive(clause: MatchRecognize) -> None:
             _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=sign, hint=hint)
     expressions = [measure.expression for measure in clause.measures]
     for expression in (*expressions, *(definition.condition for definition in clause.definitions)):
-        for part in walk(expression):
-            if isinstance(part, Call) and part.name in ("next", "match_number"):
-                message = f"{part.name.upper()} can't be used on the archive side"
-                _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=part.span, hint=hint)
+        for call in walk(expression):
+            if isinstance(call, Call) and call.name in ("next", "match_number"):
+                message = f"{call.name.upper()} can't be used on the archive side"
+                _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=call.span, hint=hint)

@@ -1,4 +1,4 @@
-"""Full SQL text -> where correlations stand in it, by character: two clauses side by side in FROM, joined by RECENT.
+"""Full SQL text -> spans of its correlations: two adjacent clauses in FROM, joined by RECENT.
 
     FROM x MATCH_RECOGNIZE ( ... ) AS live JOIN y MATCH_RECOGNIZE ( ... ) AS archive ON ... AND RECENT(archive, live, P)
 
@@ -33,7 +33,7 @@ class CorrelationText:
     archive_alias: str
     live_first: bool
     pair: Span
-    """From the start of the first clause to the end of the second one's alias: what a single table can replace."""
+    """From the start of the first clause to the end of the second one's alias. A single table can replace it."""
     on: Span | None
     """From the word ON behind the pair to the end of its condition; None without ON."""
     recent: Span
@@ -41,21 +41,21 @@ class CorrelationText:
     distance: Span
     """Its third argument."""
     conjuncts: tuple[Span, ...]
-    """What else is joined by AND in ON behind the pair and in WHERE."""
+    """The other conjuncts of ON behind the pair, and those of WHERE."""
     stars: tuple[Span, ...]
     """The bare `*` of the same SELECT list."""
     end: Span
-    """What follows the pair, its ON and WHERE in the same SELECT; empty where nothing does."""
+    """The text behind the pair, its ON and WHERE in the same SELECT. It can be empty."""
 
 
 def find_correlations(statement: Statement) -> tuple[CorrelationText, ...]:
-    """The correlations of a statement, in the order of their RECENT calls; none where no clause stands in it."""
+    """The correlations of a statement, in the order of their RECENT calls."""
     return _Finder(statement).find() if statement.clauses else ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
-    """A clause of a FROM list; `at` and `behind` are places in the list of the level's tokens."""
+class _ClauseInFrom:
+    """A clause of a FROM list. It has the tokens `at` to `behind - 1` of its level."""
 
     clause: Clause
     alias: str | None
@@ -65,9 +65,9 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Select:
-    """One SELECT: the places of its tokens, and where FROM and WHERE stand among them."""
+    """One SELECT: the indices of its tokens, and the positions of FROM and WHERE among them."""
 
-    places: Sequence[int]
+    indices: Sequence[int]
     from_at: int
     from_end: int
     where: Sequence[int]
@@ -81,14 +81,14 @@ class _Finder:
         self.levels = Levels(statement.text)
 
     def find(self) -> tuple[CorrelationText, ...]:
-        found: list[CorrelationText] = []
+        correlations: list[CorrelationText] = []
         for at in range(len(self.levels.tokens)):
             if self._is_recent(at):
                 one = self._correlation(at)
-                if any(one.pair == other.pair for other in found):
+                if any(one.pair == other.pair for other in correlations):
                     self._misplaced(one.recent, "RECENT stands a second time for the same two clauses")
-                found.append(one)
-        return tuple(found)
+                correlations.append(one)
+        return tuple(correlations)
 
     def _is_recent(self, at: int) -> bool:
         levels = self.levels
@@ -113,8 +113,8 @@ class _Finder:
         first, second = sorted((live, archive), key=lambda side: side.at)
         self._check_joined(select, first, second)
         condition, behind_on = self._on(select, second)
-        parts = [*levels.conjuncts(condition), *levels.conjuncts(select.where)]
-        if not any(part[0] == at and levels.span(part) == recent for part in parts):
+        conjuncts = [*levels.conjuncts(condition), *levels.conjuncts(select.where)]
+        if not any(conjunct[0] == at and levels.span(conjunct) == recent for conjunct in conjuncts):
             self._misplaced(
                 recent,
                 "RECENT isn't a condition of the join of the two clauses",
@@ -127,11 +127,11 @@ class _Finder:
             live_alias=str(live.alias),
             archive_alias=str(archive.alias),
             live_first=first is live,
-            pair=levels.span(select.places[first.at : second.behind]),
-            on=levels.span(select.places[second.behind : behind_on]) if condition else None,
+            pair=levels.span(select.indices[first.at : second.behind]),
+            on=levels.span(select.indices[second.behind : behind_on]) if condition else None,
             recent=recent,
             distance=distance,
-            conjuncts=tuple(levels.span(part) for part in parts if part[0] != at),
+            conjuncts=tuple(levels.span(conjunct) for conjunct in conjuncts if conjunct[0] != at),
             stars=self._stars(select, has_others),
             end=self._end(select, behind_on),
         )
@@ -142,14 +142,14 @@ class _Finder:
         levels, inner = self.levels, at
         opening = levels.around[at]
         while True:
-            places: Sequence[int] = levels.level(opening)
-            if any(levels.word(place) == "SELECT" for place in places):
+            indices: Sequence[int] = levels.level(opening)
+            if any(levels.word(index) == "SELECT" for index in indices):
                 break
             if opening == OUTERMOST:
                 self._misplaced(recent, "RECENT stands outside of any SELECT")
             inner, opening = opening, levels.around[opening]
-        places = self._one_of_set(places, inner)
-        words = [levels.word(place) for place in places]
+        indices = self._one_of_set(indices, inner)
+        words = [levels.word(index) for index in indices]
         from_at = next(
             (i for i, word in enumerate(words) if word == "FROM" and (i == 0 or words[i - 1] != "DISTINCT")), None
         )
@@ -160,47 +160,47 @@ class _Finder:
         behind = from_end
         if from_end < len(words) and words[from_end] == "WHERE":
             behind = next((i for i in range(from_end + 1, len(words)) if words[i] in ends), len(words))
-        return _Select(places, from_at, from_end, places[from_end + 1 : behind], behind)
+        return _Select(indices, from_at, from_end, indices[from_end + 1 : behind], behind)
 
-    def _one_of_set(self, places: Sequence[int], inner: int) -> Sequence[int]:
-        """The part between UNION and the like in which a place stands."""
-        cuts = [i for i, place in enumerate(places) if self.levels.word(place) in SET_OPERATIONS]
-        here = places.index(inner)
+    def _one_of_set(self, indices: Sequence[int], inner: int) -> Sequence[int]:
+        """The indices of the SELECT around `inner`, between UNION and other set operations."""
+        cuts = [i for i, index in enumerate(indices) if self.levels.word(index) in SET_OPERATIONS]
+        here = indices.index(inner)
         start = max((cut + 1 for cut in cuts if cut < here), default=0)
-        return places[start : min((cut for cut in cuts if cut > here), default=len(places))]
+        return indices[start : min((cut for cut in cuts if cut > here), default=len(indices))]
 
-    def _sides(self, select: _Select) -> list[_Side]:
-        levels, places = self.levels, select.places
-        sides: list[_Side] = []
+    def _sides(self, select: _Select) -> list[_ClauseInFrom]:
+        levels, indices = self.levels, select.indices
+        sides: list[_ClauseInFrom] = []
         for at in range(select.from_at + 1, select.from_end):
-            clause = self.clauses.get(levels.token(places[at]).span.start)
+            clause = self.clauses.get(levels.token(indices[at]).span.start)
             if clause is None:
                 continue
             behind = at
-            while behind < select.from_end and levels.token(places[behind]).span.start < clause.span.end:
+            while behind < select.from_end and levels.token(indices[behind]).span.start < clause.span.end:
                 behind += 1
             sides.append(self._with_alias(select, clause, at, behind))
         return sides
 
-    def _with_alias(self, select: _Select, clause: Clause, at: int, behind: int) -> _Side:
-        levels, places = self.levels, select.places
-        if behind < select.from_end and levels.word(places[behind]) == "AS":
+    def _with_alias(self, select: _Select, clause: Clause, at: int, behind: int) -> _ClauseInFrom:
+        levels, indices = self.levels, select.indices
+        if behind < select.from_end and levels.word(indices[behind]) == "AS":
             behind += 1
         if behind == select.from_end:
-            return _Side(clause, None, at, behind)
-        token = levels.token(places[behind])
+            return _ClauseInFrom(clause, None, at, behind)
+        token = levels.token(indices[behind])
         if token.kind not in _NAMES or token.upper in NO_ALIAS:
-            return _Side(clause, None, at, behind)
-        return _Side(clause, token.name, at, behind + 1)
+            return _ClauseInFrom(clause, None, at, behind)
+        return _ClauseInFrom(clause, token.name, at, behind + 1)
 
     # --- RECENT's arguments ---
 
     def _arguments(self, at: int, recent: Span) -> tuple[int, int, Span]:
-        """The places of the two names, and the distance as it stands there."""
+        """The token indices of the two names, and the span of the distance."""
         levels = self.levels
         inside = levels.level(at + 1)
-        words = [levels.word(place) for place in inside]
-        kinds = [levels.token(place).kind for place in inside[:4:2]]
+        words = [levels.word(index) for index in inside]
+        kinds = [levels.token(index).kind for index in inside[:4:2]]
         if len(inside) < 5 or words[1] != "," or words[3] != "," or any(kind not in _NAMES for kind in kinds):
             self._misplaced(
                 recent,
@@ -209,9 +209,9 @@ class _Finder:
             )
         return inside[0], inside[2], levels.span(inside[4:])
 
-    def _named(self, place: int, sides: Sequence[_Side], recent: Span) -> _Side:
+    def _named(self, index: int, sides: Sequence[_ClauseInFrom], recent: Span) -> _ClauseInFrom:
         known = [side.alias for side in sides if side.alias is not None]
-        token = self.levels.token(place)
+        token = self.levels.token(index)
         if len(sides) < 2:
             self._misplaced(recent, "RECENT needs two MATCH_RECOGNIZE clauses in the FROM of its SELECT")
         named = [side for side in sides if side.alias is not None and side.alias.lower() == token.name.lower()]
@@ -225,10 +225,10 @@ class _Finder:
 
     # --- how the two are joined ---
 
-    def _check_joined(self, select: _Select, first: _Side, second: _Side) -> None:
-        levels, places = self.levels, select.places
-        between = places[first.behind : second.at]
-        words = tuple(levels.word(place) for place in between)
+    def _check_joined(self, select: _Select, first: _ClauseInFrom, second: _ClauseInFrom) -> None:
+        levels, indices = self.levels, select.indices
+        between = indices[first.behind : second.at]
+        words = tuple(levels.word(index) for index in between)
         if words not in _JOINS:
             span = levels.span(between) if between else second.clause.input
             if _OUTER & set(words):
@@ -237,55 +237,55 @@ class _Finder:
                 self._unsupported(span, "a clause of a correlation can't rename its columns", "name them in MEASURES")
             hint = "put other tables behind the two, or the correlation into a sub-query"
             self._misplaced(span, "the two clauses of RECENT don't stand side by side in FROM", hint)
-        if levels.word(places[first.at - 1]) not in ("FROM", ","):
-            before = levels.token(places[first.at - 1]).span
+        if levels.word(indices[first.at - 1]) not in ("FROM", ","):
+            before = levels.token(indices[first.at - 1]).span
             self._misplaced(before, "a table is joined to the first of RECENT's clauses", "use a sub-query")
         for i in range(select.from_at + 1, select.from_end - 1):
-            place = places[i]
-            if levels.word(place) in ("RIGHT", "FULL", "NATURAL") and levels.word(places[i + 1]) != "(":
-                span = levels.token(place).span
+            index = indices[i]
+            if levels.word(index) in ("RIGHT", "FULL", "NATURAL") and levels.word(indices[i + 1]) != "(":
+                span = levels.token(index).span
                 self._misplaced(span, "such a join can't stand beside RECENT", "put the correlation into a sub-query")
 
-    def _on(self, select: _Select, second: _Side) -> tuple[Sequence[int], int]:
-        """The condition behind ON, if there is one, and where what follows it starts."""
-        levels, places, start = self.levels, select.places, second.behind
-        word = levels.word(places[start]) if start < select.from_end else ""
+    def _on(self, select: _Select, second: _ClauseInFrom) -> tuple[Sequence[int], int]:
+        """The condition behind ON, if there is one, and the position behind it."""
+        levels, indices, start = self.levels, select.indices, second.behind
+        word = levels.word(indices[start]) if start < select.from_end else ""
         if word == "(":
-            span = levels.span([places[start]])
+            span = levels.span([indices[start]])
             self._unsupported(span, "a clause of a correlation can't rename its columns", "name them in MEASURES")
         if word == "USING":
-            span = levels.span([places[start]])
+            span = levels.span([indices[start]])
             self._misplaced(span, "USING can't join the clauses of a correlation", "write ON live.key = archive.key")
         if word != "ON":
             return (), start
         for end in range(start + 1, select.from_end):
-            is_call = end + 1 < select.from_end and levels.word(places[end + 1]) == "("
-            if levels.word(places[end]) in _END_OF_ON and not is_call:
-                return places[start + 1 : end], end
-        return places[start + 1 : select.from_end], select.from_end
+            is_call = end + 1 < select.from_end and levels.word(indices[end + 1]) == "("
+            if levels.word(indices[end]) in _END_OF_ON and not is_call:
+                return indices[start + 1 : end], end
+        return indices[start + 1 : select.from_end], select.from_end
 
     def _unsupported(self, span: Span, message: str, hint: str) -> NoReturn:
         raise QueryError("CORRELATION_NOT_SUPPORTED", message, text=self.text, span=span, hint=hint)
 
-    # --- what is selected, what follows ---
+    # --- the SELECT list, and the text behind ---
 
     def _stars(self, select: _Select, has_others: bool) -> tuple[Span, ...]:
         levels = self.levels
-        words = [levels.word(place) for place in select.places]
+        words = [levels.word(index) for index in select.indices]
         start = words.index("SELECT")
         stars = []
         for i in range(start + 1, len(words)):
             if words[i] == "FROM" or words[i] in END_OF_FROM:
                 break
             if words[i] == "*" and words[i - 1] in ("SELECT", "DISTINCT", "ALL", ","):
-                stars.append(levels.token(select.places[i]).span)
+                stars.append(levels.token(select.indices[i]).span)
         if stars and has_others:
             message = "`*` beside a correlation can't also mean the columns of other tables"
             self._unsupported(stars[0], message, "name what is selected: live.*, archive.*")
         return tuple(stars)
 
     def _end(self, select: _Select, behind_on: int) -> Span:
-        """From what isn't part of the correlation on: further tables, or what follows WHERE."""
+        """The text behind the correlation: further tables, or everything after WHERE."""
         levels = self.levels
-        rest = select.places[behind_on if behind_on < select.from_end else select.behind_where :]
+        rest = select.indices[behind_on if behind_on < select.from_end else select.behind_where :]
         return levels.span(rest) if rest else levels.tokens[-1].span

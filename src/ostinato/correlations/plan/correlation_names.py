@@ -1,4 +1,4 @@
-"""References of a correlation's condition and SELECT list -> which side's column each of them means.
+"""Resolves the references of a correlation's condition and SELECT list to columns of the two sides.
 
 A resolved reference is `ColumnRef((side, column))` with LIVE or ARCHIVE as the side, or `ColumnRef((column,))` for the
 two columns of the correlation itself.
@@ -21,7 +21,7 @@ ARCHIVE = "archive"
 
 @dataclass(frozen=True, slots=True)
 class PairNames:
-    """The columns that a pair of matches has."""
+    """The columns of a pair of matches."""
 
     correlation: Correlation
     live: tuple[str, ...]
@@ -35,22 +35,22 @@ class PairNames:
         side = self._qualifier(expr.parts)
         first, *rest = expr.parts[1:] if side is not None else expr.parts
         result: Expr = self._column(side, first, expr.span)
-        for part in rest:
-            result = Field(result, part, expr.span)
+        for field_name in rest:
+            result = Field(result, field_name, expr.span)
         return result
 
     def selected(self, items: Iterable[Item]) -> list[tuple[str, Expr]]:
-        """A SELECT list by name; `*` is the correlation's columns, then the live ones, then the archive's."""
-        found: list[tuple[str, Expr]] = []
+        """The SELECT list as (name, expression). `*` means the correlation's, the live and the archive columns."""
+        columns: list[tuple[str, Expr]] = []
         for item in items:
             if item.expr is not None:
-                found.append((item.name, self.resolved(item.expr)))
+                columns.append((item.name, self.resolved(item.expr)))
             elif item.name:
-                found += self._all_of(self._side(item.name, item.span))
+                columns += self._all_of(self._side(item.name, item.span))
             else:
-                found += [(name, _own(name)) for name in (CORRELATION_START, CORRELATION_END)]
-                found += [*self._all_of(LIVE), *self._all_of(ARCHIVE)]
-        return found
+                columns += [(name, _own(name)) for name in (CORRELATION_START, CORRELATION_END)]
+                columns += [*self._all_of(LIVE), *self._all_of(ARCHIVE)]
+        return columns
 
     # --- sides ---
 
@@ -80,17 +80,19 @@ class PairNames:
         fold: Callable[[str], str] = str if self.case_sensitive else str.lower
         wanted = fold(name.text)
         sides = (LIVE, ARCHIVE) if side is None else (side,)
-        found = [_of(each, column, span) for each in sides for column in self._columns(each) if fold(column) == wanted]
+        columns = [
+            _of(each, column, span) for each in sides for column in self._columns(each) if fold(column) == wanted
+        ]
         if side is None:
-            found += [_own(own, span) for own in (CORRELATION_START, CORRELATION_END) if own == wanted]
-        if len(found) > 1:
+            columns += [_own(own, span) for own in (CORRELATION_START, CORRELATION_END) if own == wanted]
+        if len(columns) > 1:
             message = f"'{name.text}' could be a column of either side"
             self._fail("AMBIGUOUS_COLUMN", message, span, f"write {self.correlation.live_alias}.{name.text}")
-        if not found:
+        if not columns:
             known = [column for each in sides for column in self._columns(each)]
             hint = did_you_mean(name.text, known) or f"the columns are {', '.join(known[:20])}"
             self._fail("UNKNOWN_COLUMN", f"the clause gives no column '{name.text}'", span, hint)
-        return found[0]
+        return columns[0]
 
     def _fail(self, code: str, message: str, span: Span | None, hint: str) -> NoReturn:
         raise QueryError(code, message, text=self.correlation.text, span=span, hint=hint)

@@ -1,4 +1,4 @@
-"""Correlation + the columns of both inputs -> CorrelationPlan: two plans, names resolved, what an index can serve."""
+"""Correlation + the columns of both inputs -> CorrelationPlan: two plans, resolved names, equalities for an index."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ostinato.expressions.syntax import Column, ColumnRef, Expr, Operator
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """`live.measure = archive.measure` where both measures are values that matching itself hands back.
+    """`live.measure = archive.measure`, where both measures are plain values of the match.
 
-    Pairs can be found by it before a measure is computed: the slots are places in each plan's `slots`.
+    The join can use it before measures are computed. Slots are indices into each plan's `slots`.
     """
 
     live: str
@@ -32,7 +32,7 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class CorrelationPlan:
-    """What is asked, taken apart. Knows no types; see `clocks_of`."""
+    """Both sides' plans and the join condition. No types; see `clocks_of`."""
 
     correlation: Correlation
     live: MatchPlan
@@ -43,9 +43,9 @@ class CorrelationPlan:
     condition: Expr | None
     """The rest of the join predicate over resolved references, equalities included."""
     equalities: tuple[Equality, ...]
-    """Those parts of the condition that can also find pairs."""
+    """The conjuncts that an index can serve."""
     declined: dict[str, str] = field(default_factory=dict)
-    """Parts of the condition, as written, that can't, and why."""
+    """The other conjuncts, as written, with the reason."""
 
 
 def plan_correlation(
@@ -55,25 +55,25 @@ def plan_correlation(
     *,
     case_sensitive: bool = False,
 ) -> CorrelationPlan:
-    """Ties both sides to their inputs and plans them."""
+    """Binds both sides to their inputs and plans them."""
     live = make_plan(bind(correlation.live, live_columns, case_sensitive=case_sensitive))
     archive = make_plan(bind(correlation.archive, archive_columns, case_sensitive=case_sensitive))
     names = PairNames(correlation, live.bound.output_names, archive.bound.output_names, case_sensitive)
     condition = None if correlation.condition is None else names.resolved(correlation.condition)
     equalities: list[Equality] = []
     declined: dict[str, str] = {}
-    for part in _parts(condition):
-        found = _equality(part, live, archive)
-        if isinstance(found, Equality):
-            equalities.append(found)
+    for conjunct in _conjuncts(condition):
+        equality = _equality(conjunct, live, archive)
+        if isinstance(equality, Equality):
+            equalities.append(equality)
         else:
-            declined[_written(correlation, part)] = found
+            declined[_written(correlation, conjunct)] = equality
     keys = _real_keys(correlation, live, archive)
     return CorrelationPlan(correlation, live, archive, names, keys, condition, tuple(equalities), declined)
 
 
 def _real_keys(correlation: Correlation, live: MatchPlan, archive: MatchPlan) -> tuple[tuple[str, str], ...]:
-    """The join's keys are PARTITION BY columns as written; each has a real name in its input."""
+    """The join's keys with the column names of the inputs, instead of the names as written."""
     of_live = _real_names(live)
     of_archive = _real_names(archive)
     return tuple((of_live[one], of_archive[other]) for one, other in correlation.keys)
@@ -84,19 +84,19 @@ def _real_names(plan: MatchPlan) -> dict[str, str]:
     return dict(zip(written, plan.bound.partition_by, strict=True))
 
 
-# --- what an index can serve ------------------------------------------------------------------------------------------
+# --- equalities -------------------------------------------------------------------------------------------------------
 
 
-def _parts(condition: Expr | None) -> Iterator[Expr]:
+def _conjuncts(condition: Expr | None) -> Iterator[Expr]:
     if isinstance(condition, Operator) and condition.op == "and":
         yield from condition.args
     elif condition is not None:
         yield condition
 
 
-def _equality(part: Expr, live: MatchPlan, archive: MatchPlan) -> Equality | str:
-    """The part as an equality of slots, or why it is none."""
-    match part:
+def _equality(conjunct: Expr, live: MatchPlan, archive: MatchPlan) -> Equality | str:
+    """The conjunct as an equality of slots, or the reason why it isn't one."""
+    match conjunct:
         case Operator(op="=", args=(ColumnRef(parts=(_, _)) as one, ColumnRef(parts=(_, _)) as other)):
             by_side = {ref.parts[0].text: ref.parts[1].text for ref in (one, other)}
         case _:
@@ -110,26 +110,26 @@ def _equality(part: Expr, live: MatchPlan, archive: MatchPlan) -> Equality | str
 
 
 def _slot_of(plan: MatchPlan, column: str) -> int | None:
-    """The slot that a measure shows as it is; None for computed measures and key columns."""
+    """The slot that a measure shows unchanged; None for computed measures and key columns."""
     for measure, outer in zip(plan.bound.measures, plan.outer, strict=True):
         if measure.name == column and isinstance(outer, Column):
             return next((i for i in range(len(plan.slots)) if slot_name(i) == outer.name), None)
     return None
 
 
-def _written(correlation: Correlation, part: Expr) -> str:
-    """The part as it stands in the text, for people."""
-    if correlation.text is None or part.span is None:
-        return "a part of the condition"
-    return " ".join(correlation.text[part.span.start : part.span.end].split())
+def _written(correlation: Correlation, conjunct: Expr) -> str:
+    """The conjunct as written in the text."""
+    if correlation.text is None or conjunct.span is None:
+        return "a conjunct of the condition"
+    return " ".join(correlation.text[conjunct.span.start : conjunct.span.end].split())
 
 
 # --- time -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
-    """The columns that say when a row of one side starts and ends; the same column where rows are moments."""
+class TimeColumns:
+    """The columns with the start and the end of a row. Rows without duration have one column for both."""
 
     start: str
     end: str
@@ -141,11 +141,11 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Clocks:
-    """Both sides' clocks; they are of the same type, which is that of the correlation's own columns."""
+class PairTimeColumns:
+    """The time columns of both sides. They have the same type, which the correlation's own columns also have."""
 
-    live: Clock
-    archive: Clock
+    live: TimeColumns
+    archive: TimeColumns
 
     @property
     def type(self) -> pa.DataType:
@@ -154,8 +154,8 @@ class Clocks:
 
 def clocks_of(
     plan: CorrelationPlan, live_type: Callable[[str], pa.DataType], archive_type: Callable[[str], pa.DataType]
-) -> Clocks:
-    """The clocks of both sides, given the (normalised) types of their columns; checks what types can be wrong about.
+) -> PairTimeColumns:
+    """The time columns of both sides, given the (normalised) types of all columns. Checks those types.
 
     Two columns of dates or timestamps at the head of ORDER BY are the start and the end of each event.
     """
@@ -172,10 +172,10 @@ def clocks_of(
                 span=last_mention(plan.correlation.text, "RECENT"),
                 hint="cast one of them in a sub-query that feeds the clause",
             )
-    return Clocks(live, archive)
+    return PairTimeColumns(live, archive)
 
 
-def _clock(plan: MatchPlan, type_of: Callable[[str], pa.DataType]) -> Clock:
+def _clock(plan: MatchPlan, type_of: Callable[[str], pa.DataType]) -> TimeColumns:
     order = plan.bound.order_by
     start = order[0].column
     kind = type_of(start)
@@ -183,13 +183,13 @@ def _clock(plan: MatchPlan, type_of: Callable[[str], pa.DataType]) -> Clock:
         message = f"the order column '{start}' is {kind}, neither a time nor a whole number"
         _fail_order(plan, 0, message)
     if len(order) < 2 or not _is_time(kind) or not _is_time(type_of(order[1].column)):
-        return Clock(start, start, kind)
+        return TimeColumns(start, start, kind)
     end = order[1].column
     if type_of(end) != kind:
         _fail_order(plan, 1, f"events start by '{start}' ({kind}), but end by '{end}' ({type_of(end)})")
     if order[1].key.descending:
         _fail_order(plan, 1, f"events with equal starts are ordered by their ends, '{end}', ascending")
-    return Clock(start, end, kind)
+    return TimeColumns(start, end, kind)
 
 
 def _is_time(kind: pa.DataType) -> bool:

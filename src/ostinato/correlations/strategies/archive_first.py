@@ -1,4 +1,4 @@
-"""Archive matches drive: live matches are looked for only in the regions ahead of them (DejaVu, section 4.4)."""
+"""Archive-first: searches live matches only in the regions ahead of archive matches (DejaVu, section 4.4)."""
 
 from __future__ import annotations
 
@@ -7,68 +7,80 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode
+from ostinato.correlations.strategies.cost_model import RegionSums
 from ostinato.correlations.strategies.joining import Pairs
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, covered, first_at_least, runs_of
-from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, Outcome, RegionSums, live_matches
-from ostinato.correlations.strategies.steps import Step, live_probes, pairs_of, quiet_ends, searched, seen, unsearched
+from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, StepOutcome, live_matches
+from ostinato.correlations.strategies.steps import (
+    StepInput,
+    live_probes,
+    pairs_of,
+    quiet_ends,
+    searched,
+    seen,
+    unsearched,
+)
 
 
-def archive_first(step: Step) -> Outcome:
-    """Equation 4 without its minimum: for each archive start the live pattern is matched in the region ahead of it."""
+def archive_first(step: StepInput) -> StepOutcome:
+    """Equation 4 without its minimum: matches the live pattern in the region ahead of each archive start."""
     ahead = _ahead(step)
     times = step.live.times
-    found = step.live.find(live_probes(step, ahead.start, ahead.stop, ahead.end), step.modes.live)
-    live = live_matches(times, found, step.modes, step.given)
-    return _outcome(step, ahead, found, live, _pairs_ahead(step, ahead, live, ahead.entry[found.probe[live.found]]))
+    probe_matches = step.live.find(live_probes(step, ahead.start, ahead.stop, ahead.end), step.modes.live)
+    live = live_matches(times, probe_matches, step.modes, step.given)
+    entry = ahead.entry[probe_matches.probe[live.match_index]]
+    return _outcome(step, ahead, probe_matches, live, _pairs_ahead(step, ahead, live, entry))
 
 
-def _pairs_ahead(step: Step, ahead: _Ahead, live: LiveMatches, entry: Ints) -> Pairs:
-    """Each live match with the archive start (entry) that it was looked for: a match found for two is there twice."""
+def _pairs_ahead(step: StepInput, ahead: _Ahead, live: LiveMatches, entry: Ints) -> Pairs:
+    """Pairs each live match with the archive start (entry) of its region. A match in two regions occurs twice."""
     growths, entries = ahead.growths, ahead.growths.entries()
     growth = first_at_least(entries, growths.end, entry, live.end) - 1
     joins = growth >= entries[entry]
-    start, place = growths.start[entries[entry]], growths.place[entries[entry]]
+    start, position = growths.start[entries[entry]], growths.position[entries[entry]]
     joins &= start < live.start
     if step.region.kind == "rows":
-        joins &= seen(step, live) - place <= int(step.region.size)
+        joins &= seen(step, live) - position <= int(step.region.size)
     else:
         joins &= live.end - start <= int(step.region.size)
     return Pairs(np.flatnonzero(joins), growth[joins])
 
 
-def archive_first_cached(step: Step) -> Outcome:
-    """Equation 4: in the union of the regions ahead of archive matches each live match is found once."""
+def archive_first_cached(step: StepInput) -> StepOutcome:
+    """Equation 4: searches the union of the regions ahead of archive matches, so each live match is found once."""
     ahead = _ahead(step)
     times = step.live.times
     start, stop = runs_of(covered(len(times.start), ahead.start, ahead.stop), times.key_at)
     chained = step.modes.live is ProbeMode.CHAINED
     end = step.live_end[times.key_of(start)] if chained else stop
-    found = step.live.find(live_probes(step, start, stop, end), step.modes.live)
-    live = live_matches(times, found, step.modes, step.given)
-    return _outcome(step, ahead, found, live, pairs_of(step, live, ahead.growths, found, ahead.found))
+    probe_matches = step.live.find(live_probes(step, start, stop, end), step.modes.live)
+    live = live_matches(times, probe_matches, step.modes, step.given)
+    return _outcome(
+        step, ahead, probe_matches, live, pairs_of(step, live, ahead.growths, probe_matches, ahead.probe_matches)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """The archive's matches, and for those starts that may still get a live match the live rows to search."""
+    """The archive's matches, and the live rows to search for each start that a live match can still follow."""
 
     growths: Growths
-    found: ProbeMatches
+    probe_matches: ProbeMatches
     entry: Ints
-    """The start whose region each range of rows is, counted as in `growths.entries()`."""
+    """The archive start of each range of rows, as an index into `growths.entries()`."""
     start: Ints
     stop: Ints
     end: Ints
 
 
-def _ahead(step: Step) -> _Ahead:
-    found, growths = searched(step, unsearched(step))
+def _ahead(step: StepInput) -> _Ahead:
+    probe_matches, growths = searched(step, unsearched(step))
     entries = growths.entries()
     first = growths.chosen(entries[:-1])  # the earliest end of each start
     times, live = step.archive.times, step.live.times
     if step.region.kind == "rows":
-        last = times.key_at[first.key] + first.place - step.base[first.key] + int(step.region.size)
-        gone = last < times.key_at[first.key]  # so far back that no live match to come reaches them
+        last = times.key_at[first.key] + first.position - step.base[first.key] + int(step.region.size)
+        gone = last < times.key_at[first.key]  # too far back for any later live match
         is_there = ~gone & (last < times.key_at[first.key + 1])
         latest = np.where(gone, NO_TIME, np.iinfo(np.int64).max - 1)
         latest[is_there] = times.end[last[is_there]]
@@ -84,25 +96,26 @@ def _ahead(step: Step) -> _Ahead:
     if step.modes.live is ProbeMode.INCREMENTAL:
         begin = np.maximum(begin, step.given[first.key])
     stop = np.minimum(stop, step.live_end[first.key])
-    asked = np.flatnonzero(begin < stop)
-    begin, stop, key = begin[asked], stop[asked], first.key[asked]
+    with_live_rows = np.flatnonzero(begin < stop)
+    begin, stop, key = begin[with_live_rows], stop[with_live_rows], first.key[with_live_rows]
     begin = np.maximum(step.live.quiet_before()[begin], step.first_live_start[key])
     end = step.live_end[key] if step.modes.live is ProbeMode.CHAINED else stop
-    return _Ahead(growths, found, asked, begin, stop, end)
+    return _Ahead(growths, probe_matches, with_live_rows, begin, stop, end)
 
 
-def _outcome(step: Step, ahead: _Ahead, found: ProbeMatches, live: LiveMatches, pairs: Pairs) -> Outcome:
-    open_starts = ahead.found.open_start
-    return Outcome(
+def _outcome(
+    step: StepInput, ahead: _Ahead, probe_matches: ProbeMatches, live: LiveMatches, pairs: Pairs
+) -> StepOutcome:
+    return StepOutcome(
         live,
-        found,
+        probe_matches,
         ahead.growths,
-        ahead.found,
+        ahead.probe_matches,
         step.archive,
         *pairs,
         quiet_ends(step),
         step.archive_end,
-        open_starts,
+        ahead.probe_matches.open_start,
         archive_regions=RegionSums(
             amount=len(ahead.entry),
             rows=int((ahead.stop - ahead.start).sum()),

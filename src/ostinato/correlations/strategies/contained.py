@@ -1,6 +1,6 @@
-"""The slow way for events with intervals inside one another: what ended before a live match did is no prefix then.
+"""The slow way for events that lie inside one another: rows that ended before a live match aren't a prefix then.
 
-For each live match the rows of its past are put side by side, and the archive's pattern is matched in them.
+For each live match, the rows of its past are gathered, and the archive's pattern is matched in them.
 """
 
 from __future__ import annotations
@@ -11,62 +11,62 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ostinato.correlations.strategies.sides import Ints, Side, Times, probes_of
-from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, LiveMatches, Outcome, latest_ends
-from ostinato.correlations.strategies.steps import Step, all_live, pairs_of, unknown
+from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, LiveMatches, StepOutcome, latest_ends
+from ostinato.correlations.strategies.steps import StepInput, all_live, pairs_of, unknown
 from ostinato.kernels.kernel_cache import kernel
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
 
 class GatheringSide(Side, Protocol):
-    """A side whose rows can be put together anew."""
+    """A side that can make a new side from some of its rows."""
 
     def gathered(self, rows: Ints, key_at: Ints) -> Side:
-        """These rows, of (new) key k `rows[key_at[k]:key_at[k + 1]]`."""
+        """The side of these rows. Its key k has the rows `rows[key_at[k]:key_at[k + 1]]`."""
         ...
 
 
 class _Pasts(NamedTuple):
-    """Of each live match the rows of its past that its region needs."""
+    """For each live match, the rows of its past that its region needs."""
 
     rows: Ints
     at: Ints
     first: Ints
-    """How many of them only lie before the region."""
-    place: Ints
-    """How many rows of the past lie before those."""
+    """How many of them lie before the region: conditions and measures read them."""
+    position: Ints
+    """How many rows of the past lie before the gathered ones."""
 
 
-def by_past(step: Step, archive: GatheringSide, rows_before: int) -> Outcome:
-    """Live first; archive starts that are known from earlier steps join as ever, the others are searched in each past.
+def by_past(step: StepInput, archive: GatheringSide, rows_before: int) -> StepOutcome:
+    """Live-first. Archive starts known from earlier steps join as usual; the others are searched in each past.
 
-    `rows_before`: how many rows in front of a start conditions and measures read.
+    `rows_before`: the number of rows before a start that conditions and measures read.
     """
-    found, live, next_start = all_live(step)
+    live_probe_matches, live, next_start = all_live(step)
     pasts = _gather(step, live, rows_before)
-    asked = np.flatnonzero(pasts.at[:-1] + pasts.first < pasts.at[1:])
+    with_past = np.flatnonzero(pasts.at[:-1] + pasts.first < pasts.at[1:])
     side = archive.gathered(pasts.rows, pasts.at)
-    start, stop = (pasts.at[:-1] + pasts.first)[asked], pasts.at[1:][asked]
-    matched = side.find(probes_of(side.times, start, stop, stop, is_open=False), step.modes.as_of)
-    own = asked[matched.probe]
-    row = pasts.rows[matched.start]
-    place = step.base[live.key[own]] + pasts.place[own] + matched.start - pasts.at[own]
-    begins = side.times.start[matched.start]
-    joins = (matched.length > 0) & (begins < live.start[own]) & unknown(step)[row]
+    start, stop = (pasts.at[:-1] + pasts.first)[with_past], pasts.at[1:][with_past]
+    archive_matches = side.find(probes_of(side.times, start, stop, stop, is_open=False), step.modes.as_of)
+    own = with_past[archive_matches.probe]
+    row = pasts.rows[archive_matches.start]
+    position = step.base[live.key[own]] + pasts.position[own] + archive_matches.start - pasts.at[own]
+    begins = side.times.start[archive_matches.start]
+    joins = (archive_matches.length > 0) & (begins < live.start[own]) & unknown(step)[row]
     chosen = np.flatnonzero(joins)
-    end = latest_ends(side.times.end, matched.start[chosen], matched.length[chosen])
+    end = latest_ends(side.times.end, archive_matches.start[chosen], archive_matches.length[chosen])
     nowhere = np.full(len(chosen), NOT_FOUND_HERE)
-    new = Growths(live.key[own[chosen]], place[chosen], begins[chosen], end, chosen, nowhere)
+    new = Growths(live.key[own[chosen]], position[chosen], begins[chosen], end, chosen, nowhere)
     known = _closed(step)
-    pairs = pairs_of(replace(step, codes=None), live, known, found, matched)
-    both = Growths(*(np.concatenate(parts) for parts in zip(known, new, strict=True)))
+    pairs = pairs_of(replace(step, codes=None), live, known, live_probe_matches, archive_matches)
+    both = Growths(*(np.concatenate(columns) for columns in zip(known, new, strict=True)))
     live_of_pair = np.concatenate([pairs.live, own[chosen]])
     growth_of_pair = np.concatenate([pairs.growth, len(known.key) + np.arange(len(chosen))])
     order = np.lexsort((growth_of_pair, live_of_pair))
-    return Outcome(
+    return StepOutcome(
         live,
-        found,
+        live_probe_matches,
         both,
-        matched,
+        archive_matches,
         side,
         live_of_pair[order],
         growth_of_pair[order],
@@ -77,34 +77,34 @@ def by_past(step: Step, archive: GatheringSide, rows_before: int) -> Outcome:
     )
 
 
-def _closed(step: Step) -> Growths:
-    """Growths of earlier steps whose starts can't change any more."""
+def _closed(step: StepInput) -> Growths:
+    """Growths of earlier steps whose starts can no longer change."""
     known, times = step.known, step.archive.times
-    row = known.place - step.base[known.key] + times.key_at[known.key]
+    row = known.position - step.base[known.key] + times.key_at[known.key]
     again = row >= times.key_at[known.key]
     again[again] = unknown(step)[row[again]]
     return known.chosen(~again)
 
 
-def _gather(step: Step, live: LiveMatches, rows_before: int) -> _Pasts:
+def _gather(step: StepInput, live: LiveMatches, rows_before: int) -> _Pasts:
     times = step.archive.times
     by_rows = step.region.kind == "rows"
     size = int(step.region.size)
     count = np.zeros(len(live.key), np.int64)
-    first, place = count.copy(), count.copy()
+    first, position = count.copy(), count.copy()
     empty = np.empty(0, np.int64)
-    _fill(times, live, by_rows, size, rows_before, count, first, place, empty, empty, stop_flag())
+    _fill(times, live, by_rows, size, rows_before, count, first, position, empty, empty, stop_flag())
     check_stopped()
     at = np.concatenate(([0], np.cumsum(count)))
     rows = np.empty(int(at[-1]), np.int64)
-    _fill(times, live, by_rows, size, rows_before, count, first, place, at, rows, stop_flag())
+    _fill(times, live, by_rows, size, rows_before, count, first, position, at, rows, stop_flag())
     check_stopped()
-    return _Pasts(rows, at, first, place)
+    return _Pasts(rows, at, first, position)
 
 
 @kernel
-def _fill(times: Times, live, by_rows, size, rows_before, count, first, place, at, rows, stopped):  # type: ignore[no-untyped-def]
-    """From the last row of each key back to where the region begins; with room for rows they are written down."""
+def _fill(times: Times, live, by_rows, size, rows_before, count, first, position, at, rows, stopped):  # type: ignore[no-untyped-def]
+    """Walks from the last row of each key back to the start of the region. Writes the rows if `rows` has room."""
     for match in range(len(live.key)):
         if stopped[0] != 0:
             return
@@ -130,4 +130,4 @@ def _fill(times: Times, live, by_rows, size, rows_before, count, first, place, a
         while row >= begin:
             passed += times.end[row] < end
             row -= 1
-        count[match], first[match], place[match] = inside + before, before, passed
+        count[match], first[match], position[match] = inside + before, before, passed

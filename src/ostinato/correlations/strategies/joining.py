@@ -1,8 +1,8 @@
 """Live matches, and archive matches with all their ends -> the pairs that recency joins.
 
-A live match takes, of each archive start in its region, the match as of its own end: the last growth that ended before.
-Live matches come by rising ends, so archive starts enter the list of those that have a match once, and leave it once
-from the front. What is walked is this list, as far as its starts lie before the live match: every step is a pair.
+For each archive start in its region, a live match takes the match as of its own end: the last growth that ended before
+it. Live matches are ordered by end. So each archive start enters the list of active starts once, and leaves it once at
+the front. For each live match, the kernel walks the active starts before it; every step gives a pair.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ class Lives(NamedTuple):
     start: Ints
     end: Ints
     seen: Ints
-    """How many rows the key's archive has as of the match; read for regions of rows only."""
+    """Number of rows in the key's archive as of the match. Only used for regions by rows."""
 
 
 class Starts(NamedTuple):
-    """Archive starts with their growths; of key k those are `key_at[k]:key_at[k + 1]`, by rising starts and places."""
+    """Archive starts with their growths, ordered by start and position. Key k has `key_at[k]:key_at[k + 1]`."""
 
     key_at: Ints
     start: Ints
-    place: Ints
-    """How many rows of the key's archive stand before; read for regions of rows only."""
+    position: Ints
+    """Number of the key's archive rows before the start. Only used for regions by rows."""
     growth_at: Ints
-    """The growths of entry i are `growth_at[i]:growth_at[i + 1]`, one at least."""
+    """Entry i has the growths `growth_at[i]:growth_at[i + 1]`, at least one."""
     end: Ints
-    """Of each growth the time at which it ends; rises within an entry."""
+    """The time at which each growth ends. It rises within an entry."""
 
 
 class Pairs(NamedTuple):
-    """Places in the live matches and in the growths, ordered by both."""
+    """Indices into the live matches and the growths, ordered by both."""
 
     live: Ints
     growth: Ints
 
 
 def join(lives: Lives, starts: Starts, region: Region) -> Pairs:
-    """Each live match with those of the archive's matches as of it that start before it, in its region."""
+    """Pairs each live match with the archive matches as of it that start before it and inside its region."""
     return _join(lives, starts, region, np.empty(0, np.int64))
 
 
 def join_equal(lives: Lives, live_code: Ints, starts: Starts, growth_code: Ints, region: Region) -> Pairs:
-    """Those pairs in which the codes of the live match and of the growth are the same; negative ones equal nothing.
+    """The pairs whose live match and growth have the same code. A negative code equals nothing.
 
-    The codes refine the key: pairs with other codes aren't even met. A growth that is followed by one with another code
-    is the match of its start only until that one ends.
+    Codes refine the key, so the kernel never visits pairs with different codes. If the next growth of a start has
+    another code, a growth is the match of its start only until the next one ends.
     """
     growth_key = np.repeat(np.arange(len(starts.key_at) - 1), np.diff(starts.growth_at[starts.key_at]))
     codes = int(max(live_code.max(initial=0), growth_code.max(initial=0))) + 1
@@ -71,15 +71,16 @@ def join_equal(lives: Lives, live_code: Ints, starts: Starts, growth_code: Ints,
     live_key, growth_key = refined[: len(live_at)], refined[len(live_at) :]
     live_order, growth_order = np.argsort(live_key, kind="stable"), np.argsort(growth_key, kind="stable")
     live_at, growth_at, growth_key = live_at[live_order], growth_at[growth_order], growth_key[growth_order]
-    some = Lives(live_key[live_order], lives.start[live_at], lives.end[live_at], lives.seen[live_at])
-    found = _join(some, _chosen(starts, growth_at, growth_key, len(values)), region, _until(starts)[growth_at])
-    live, growth = live_at[found.live], growth_at[found.growth]
+    coded_lives = Lives(live_key[live_order], lives.start[live_at], lives.end[live_at], lives.seen[live_at])
+    coded_starts = _chosen(starts, growth_at, growth_key, len(values))
+    pairs = _join(coded_lives, coded_starts, region, _until(starts)[growth_at])
+    live, growth = live_at[pairs.live], growth_at[pairs.growth]
     order = np.lexsort((growth, live))
     return Pairs(live[order], growth[order])
 
 
 def _chosen(starts: Starts, growths: Ints, key: Ints, keys: int) -> Starts:
-    """Entries of the chosen growths under their new keys; a start has an entry in each key that it has a growth in."""
+    """Entries of the chosen growths by new keys. A start has an entry in each key in which it has a growth."""
     entry = np.repeat(np.arange(len(starts.start)), np.diff(starts.growth_at))[growths]
     begins = np.ones(len(growths), np.bool_)
     begins[1:] = (entry[1:] != entry[:-1]) | (key[1:] != key[:-1])
@@ -87,14 +88,14 @@ def _chosen(starts: Starts, growths: Ints, key: Ints, keys: int) -> Starts:
     return Starts(
         key_at=np.searchsorted(key[first], np.arange(keys + 1)),
         start=starts.start[entry[first]],
-        place=starts.place[entry[first]],
+        position=starts.position[entry[first]],
         growth_at=np.append(first, len(growths)),
         end=starts.end[growths],
     )
 
 
 def _until(starts: Starts) -> Ints:
-    """Of each growth the last end of a live match that takes it: then the next growth has ended, too."""
+    """For each growth, the latest end of a live match that takes it. After that, the next growth has ended, too."""
     until = np.append(starts.end[1:], _LARGEST)[: len(starts.end)]
     until[starts.growth_at[1:] - 1] = _LARGEST
     return until
@@ -107,17 +108,17 @@ def _join(lives: Lives, starts: Starts, region: Region, until: Ints) -> Pairs:
     none = Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
     _walk(lives, starts, until, order, by_rows, size, pairs_of, *none, stop_flag())
     check_stopped()
-    most = int(pairs_of.sum())
-    if not most:
+    largest_count = int(pairs_of.sum())
+    if not largest_count:
         return none
-    pairs = Pairs(np.empty(most, np.int64), np.empty(most, np.int64))
+    pairs = Pairs(np.empty(largest_count, np.int64), np.empty(largest_count, np.int64))
     count = _walk(lives, starts, until, order, by_rows, size, pairs_of, *pairs, stop_flag())
     check_stopped()
     return Pairs(pairs.live[:count], pairs.growth[:count])
 
 
 def _by_first_end(starts: Starts) -> Ints:
-    """The entries of each key in the order in which they get their first match."""
+    """The entries of each key, ordered by the end of their first growth."""
     first_end = starts.end[starts.growth_at[:-1]]
     key = np.repeat(np.arange(len(starts.key_at) - 1), np.diff(starts.key_at))
     falls = (first_end[1:] < first_end[:-1]) & (key[1:] == key[:-1])
@@ -125,27 +126,27 @@ def _by_first_end(starts: Starts) -> Ints:
 
 
 class OrderedPairs(NamedTuple):
-    """Pairs by the key and start of the archive's match, then by the live one's end."""
+    """Pairs ordered by key and start of the archive match, then by end of the live match."""
 
     live: Ints
     growth: Ints
     of_live: Ints
-    """How many pairs each live match is in."""
+    """Number of pairs of each live match."""
     of_growth: Ints
 
 
 def by_start(pairs: Pairs, growth_key: Ints, growth_start: Ints, lives: int) -> OrderedPairs:
-    """Pairs that come by live matches, of which there are `lives`; growths are given by their keys and starts."""
+    """Reorders pairs that are ordered by live match. `lives`: the number of live matches."""
     group = _groups(growth_key, growth_start)
-    found = OrderedPairs(
+    ordered = OrderedPairs(
         np.empty_like(pairs.live), np.empty_like(pairs.growth), np.zeros(lives, np.int64), np.zeros_like(group)
     )
-    _by_group(pairs, group, np.zeros(len(group) + 1, np.int64), found)
-    return found
+    _by_group(pairs, group, np.zeros(len(group) + 1, np.int64), ordered)
+    return ordered
 
 
 def _groups(key: Ints, start: Ints) -> Ints:
-    """Numbers that rise with the key and, inside it, with the start; equal ones have the same."""
+    """Numbers groups of equal (key, start), in ascending order."""
     same_key = key[1:] == key[:-1]
     if (key[1:] < key[:-1]).any() or (same_key & (start[1:] < start[:-1])).any():
         order = np.lexsort((start, key))
@@ -158,28 +159,28 @@ def _groups(key: Ints, start: Ints) -> Ints:
 
 
 @kernel
-def _by_group(pairs, group, place, found):  # type: ignore[no-untyped-def]
-    """Counting sort: what is equal keeps its order. `place` has room for one more than there are groups, all zero."""
+def _by_group(pairs, group, next_slot, ordered):  # type: ignore[no-untyped-def]
+    """Stable counting sort. `next_slot` is all zero and has one entry more than there are groups."""
     for i in range(len(pairs.live)):
-        found.of_live[pairs.live[i]] += 1
-        found.of_growth[pairs.growth[i]] += 1
+        ordered.of_live[pairs.live[i]] += 1
+        ordered.of_growth[pairs.growth[i]] += 1
     for growth in range(len(group)):
-        place[group[growth] + 1] += found.of_growth[growth]
-    for i in range(1, len(place)):
-        place[i] += place[i - 1]
+        next_slot[group[growth] + 1] += ordered.of_growth[growth]
+    for i in range(1, len(next_slot)):
+        next_slot[i] += next_slot[i - 1]
     for i in range(len(pairs.live)):
         growth = pairs.growth[i]
-        at = place[group[growth]]
-        place[group[growth]] = at + 1
-        found.live[at], found.growth[at] = pairs.live[i], growth
+        slot = next_slot[group[growth]]
+        next_slot[group[growth]] = slot + 1
+        ordered.live[slot], ordered.growth[slot] = pairs.live[i], growth
 
 
 @kernel
 def _walk(lives, starts, until, order, by_rows, size, pairs_of, live_of_pair, growth_of_pair, stopped):  # type: ignore[no-untyped-def]
-    """Without room for pairs: writes to `pairs_of` how many each live match has, at most. Else writes the pairs."""
+    """Without room for pairs: writes an upper bound of each live match's pairs to `pairs_of`. Else writes the pairs."""
     fills = len(live_of_pair) > 0
-    active = np.empty(len(order), np.int64)  # entries with a match as of the live one, by start; from `front` on
-    grown = starts.growth_at[:-1].copy()  # of each entry the last growth that was taken
+    active = np.empty(len(order), np.int64)  # entries with a match as of the live one, by start, from `front` on
+    grown = starts.growth_at[:-1].copy()  # for each entry, the last growth that was taken
     front, back, waiting, count, key = 0, 0, 0, 0, -1
     for live in range(len(lives.key)):
         if stopped[0] != 0:
@@ -197,8 +198,8 @@ def _walk(lives, starts, until, order, by_rows, size, pairs_of, live_of_pair, gr
         if not fills:
             pairs_of[live] = _count_before(active, starts.start, front, back, start)
             continue
-        for place in range(front, back):
-            entry = active[place]
+        for i in range(front, back):
+            entry = active[i]
             if starts.start[entry] >= start:
                 break
             growth, last = grown[entry], starts.growth_at[entry + 1] - 1
@@ -213,26 +214,26 @@ def _walk(lives, starts, until, order, by_rows, size, pairs_of, live_of_pair, gr
 
 @inline_kernel
 def _insert(active, front, back, entry):  # type: ignore[no-untyped-def]
-    """Mostly at the end: what starts later ends later, unless matches lie inside one another."""
-    place = back
-    while place > front and active[place - 1] > entry:
-        active[place] = active[place - 1]
-        place -= 1
-    active[place] = entry
+    """Inserts mostly at the end: later starts end later, unless matches lie inside one another."""
+    slot = back
+    while slot > front and active[slot - 1] > entry:
+        active[slot] = active[slot - 1]
+        slot -= 1
+    active[slot] = entry
 
 
 @inline_kernel
 def _is_past(lives, starts, live, entry, by_rows, size):  # type: ignore[no-untyped-def]
-    """Whether the entry starts before the region of the live match, and so before those of all that follow."""
+    """Whether the entry starts before the region of the live match, and so before all later regions."""
     if by_rows:
-        return lives.seen[live] - starts.place[entry] > size
+        return lives.seen[live] - starts.position[entry] > size
     # Unsigned: the start lies before the end, but perhaps too far for a signed difference.
     return np.uint64(lives.end[live]) - np.uint64(starts.start[entry]) > np.uint64(size)
 
 
 @inline_kernel
 def _count_before(active, start_of, front, back, start):  # type: ignore[no-untyped-def]
-    """How many of the active entries start before the live match does."""
+    """Number of active entries that start before the live match."""
     low, high = front, back
     while low < high:
         middle = (low + high) >> 1

@@ -1,4 +1,4 @@
-"""The planner's numbers -> text for people: the factors of the cost model, and what each strategy costs by them."""
+"""The planner's numbers -> text: the factors of the cost model, and the cost of each strategy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run_text(
     declined: Mapping[str, str],
     memory: tuple[int, int],
 ) -> str:
-    """What ran and why, with the numbers; `memory`: the most rows in the buffer, and entries in the cache."""
+    """The strategy that ran, and why. `memory`: most rows in the buffer, most entries in the cache."""
     title = "What ran"
     lines = [title, "-" * len(title), f"{choice_name(choice)}: {reason}"]
     lines.append(f"most rows in the recent buffer {memory[0]:,}, most entries in the result cache {memory[1]:,}")
@@ -28,7 +28,7 @@ def run_text(
 
 
 def _factor_lines(factors: Factors) -> Iterator[str]:
-    """The factors by the paper's letters, costs of a row in nanoseconds."""
+    """The factors with the paper's letters. Costs are nanoseconds."""
     yield f"rows N {factors.rows:,.0f}"
     yield f"matches: live Ml {factors.live_matches:,.0f}, archive Ma {factors.archive_matches:,.0f}"
     yield f"results Mj {factors.results:,.0f}, {_ns(factors.join_cost)} each (cj)"
@@ -45,16 +45,16 @@ def _factor_lines(factors: Factors) -> Iterator[str]:
 
 
 def _cost_lines(costs: Mapping[Choice, float], chosen: Choice) -> Iterator[str]:
-    """What each strategy costs, the cheapest first."""
+    """The cost of each strategy, the cheapest first."""
     for choice, seconds in sorted(costs.items(), key=lambda item: item[1]):
         mark = "  <- chosen" if choice == chosen else ""
         yield f"{choice_name(choice):<26} {seconds * 1000:12,.3f} ms{mark}"
 
 
 def choice_name(choice: Choice) -> str:
-    """As people say it."""
+    """The choice in words."""
     name = choice.strategy.replace("_", "-")
-    if choice.strategy in ("eager", "window_first"):
+    if choice.strategy == "eager":
         return name
     return f"{name} {'with' if choice.cache else 'without'} cache"
 

@@ -1,8 +1,8 @@
-"""Which rows of the archive stay at hand: the recent buffer (DejaVu, section 4.2).
+"""The recent buffer: the archive rows that stay in memory (DejaVu, section 4.2).
 
-With the result cache these are the rows behind the last start that was searched, and those of starts that may still
-grow; without it the whole region of live matches to come. Where the buffer has a capacity, its oldest rows go,
-and a region that needs them has to be read from the archive again.
+With the result cache, the buffer holds the rows behind the last start that was searched, and those of starts whose
+matches may still grow. Without it, the buffer holds the whole region of later live matches. If the buffer has a
+capacity, its oldest rows are dropped; a region that needs them is read from the archive again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ NOTHING_MISSING = np.iinfo(np.int64).max
 
 
 class Missing(NamedTuple):
-    """Of each key the starts that were not searched and miss rows: their times are `since` <= time < `until`.
+    """For each key, the starts that weren't searched and lack rows: those with `since` <= time < `until`.
 
-    `since` is NOTHING_MISSING where there are none.
+    `since` is NOTHING_MISSING for keys that lack nothing.
     """
 
     since: Ints
@@ -28,12 +28,12 @@ class Missing(NamedTuple):
 
     @property
     def is_some(self) -> Mask:
-        """Whether a key misses anything."""
+        """Whether each key lacks anything."""
         return self.since < self.until
 
 
-class Kept(NamedTuple):
-    """Of each key the first row that stays, and what goes although it may be needed."""
+class BufferCut(NamedTuple):
+    """For each key, the first row that stays, and the dropped starts that may still be needed."""
 
     first: Ints
     missing: Missing
@@ -47,8 +47,8 @@ def rows_to_keep(
     before: int,
     capacity: int | None,
     missing: Missing,
-) -> Kept:
-    """`before`: how many rows in front of a start conditions and measures read; `missing`: what is gone already."""
+) -> BufferCut:
+    """`before`: number of rows before a start that conditions and measures read. `missing`: starts dropped earlier."""
     begin, end = times.key_at[:-1], times.key_at[1:]
     needed = np.minimum(np.maximum(unsearched_from, future.row), end)
     key = times.key_of(open_starts)
@@ -61,18 +61,18 @@ def rows_to_keep(
     if missing.is_some.any():
         first = np.where(missing.is_some, at_change_of_time(times, first), first)
     if capacity is None:
-        return Kept(first, missing)
+        return BufferCut(first, missing)
     cut = at_change_of_time(times, np.clip(end - capacity - before, first, future.counted_from))
-    first_start = np.minimum(cut + before, end)  # the first start whose rows are all there
+    first_start = np.minimum(cut + before, end)  # the first start with all its rows
     loses = (cut > first) & (needed < first_start)
     since, until = missing.since.copy(), missing.until.copy()
     since[loses] = np.minimum(since[loses], times.start[needed[loses]])
     until[loses] = times.start[first_start[loses] - 1] + 1
-    return Kept(np.where(loses, cut, first), Missing(since, until))
+    return BufferCut(np.where(loses, cut, first), Missing(since, until))
 
 
 def at_change_of_time(times: Times, rows: Ints) -> Ints:
-    """The first row of those with the same start: what is read back by time must not be at hand in part."""
+    """Moves each row to the first one with the same time: rows of one time are read back together."""
     inside = rows < times.key_at[1:]
     result = rows.copy()
     keys = np.flatnonzero(inside)

@@ -1,4 +1,4 @@
-"""Which results can be given now, and which matches later ones may need: by what live matches can still come."""
+"""Bounds on later live matches -> which results can be given now, and which archive matches are still needed."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from ostinato.kernels.kernel_cache import kernel
 
 @dataclass(frozen=True, slots=True)
 class Future:
-    """Of each key how far back archive matches of live matches to come may start: inclusive bounds."""
+    """For each key, the earliest archive start that a later live match can reach. Bounds are inclusive."""
 
     row: Ints
-    """The first of the archive's rows at hand."""
+    """The bound as a row in memory."""
     time: Ints
-    """The earliest time; for regions by rows that of the row, as far as it is at hand."""
-    place: Ints
+    """The bound as a time; for regions by rows, the time of that row if it is in memory."""
+    position: Ints
     begins_at_hand: Mask
-    """Whether a bound by rows doesn't lie before the rows at hand; bounds by time say it themselves."""
+    """Whether a bound by rows lies inside the rows in memory. Always true for bounds by time."""
     counted_from: Ints
-    """Regions by rows: the first row that not every live match to come sees; rows are counted up to there."""
+    """Regions by rows: the first row that some later live match doesn't see. Rows are counted up to there."""
     seen: Ints
-    """Of each row at hand how many before it are in the archive of every live match to come."""
+    """For each row in memory, the number of rows before it that all later live matches see."""
 
     def rows_before(self, rows: Ints, count: int, first: Ints) -> Ints:
-        """The row from which on `count` rows, that all live matches to come see, stand before each row."""
+        """The first row such that `count` rows seen by all later live matches lie between it and each row."""
         return np.clip(np.searchsorted(self.seen, self.seen[rows] - count, side="right") - 1, first, rows)
 
-    def is_reached(self, key: Ints, start: Ints, place: Ints, region: Region) -> Mask:
-        """Whether matches that start there can still get a live match."""
-        return place >= self.place[key] if region.kind == "rows" else start >= self.time[key]
+    def is_reached(self, key: Ints, start: Ints, position: Ints, region: Region) -> Mask:
+        """Whether a later live match can still join matches with these starts."""
+        return position >= self.position[key] if region.kind == "rows" else start >= self.time[key]
 
 
 def future_of(times: Times, base: Ints, region: Region, earliest_end: Ints) -> Future:
-    """`earliest_end`: of each key the least end that a live match to come can have."""
+    """`earliest_end`: for each key, the earliest end that a later live match can have."""
     keys = np.arange(times.keys)
     first = times.key_at[:-1]
     is_seen = times.end < np.repeat(earliest_end, np.diff(times.key_at))
@@ -51,24 +51,24 @@ def future_of(times: Times, base: Ints, region: Region, earliest_end: Ints) -> F
         return Future(row, time, row - first + base, np.ones(times.keys, np.bool_), counted, seen)
     unseen = np.flatnonzero(~is_seen)
     np.minimum.at(counted, times.key_of(unseen), unseen)
-    # The rows from which on the region holds as many as can be seen for certain; later ends only move it on.
+    # The first row of the region of a match that sees only the certain rows. Later ends move it forward.
     before = seen[times.key_at[1:]] - int(region.size)
     row = np.maximum(np.searchsorted(seen, before, side="right") - 1, first)
     lacking = np.maximum(int(region.size) - (seen[times.key_at[1:]] - seen[first]), 0)
-    place = row - first + base - lacking
+    position = row - first + base - lacking
     time = np.full(times.keys, np.iinfo(np.int64).max)
     at_hand = row < times.key_at[1:]
     time[at_hand] = times.start[row[at_hand]]
-    return Future(row, time, place, place >= base, counted, seen)
+    return Future(row, time, position, position >= base, counted, seen)
 
 
 def first_possible_start(
     times: Times, future: Future, unsearched_from: Ints, open_starts: Ints, growths: Growths, region: Region, now: int
 ) -> Ints:
-    """Of each key the earliest start that a result to come can have.
+    """For each key, the earliest start that a later result can have.
 
-    Starts of rows before `unsearched_from` are known: those that are neither open nor have a match are out of it. Rows
-    that come are later than `now`.
+    Starts before `unsearched_from` are known; they count only if they are open or have a match. Later rows have times
+    after `now`.
     """
     first = np.full(times.keys, now + 1)
     row = np.maximum(unsearched_from, future.row)
@@ -77,13 +77,13 @@ def first_possible_start(
     key = times.key_of(open_starts)
     still = open_starts >= future.row[key]
     np.minimum.at(first, key[still], times.start[open_starts[still]])
-    reached = future.is_reached(growths.key, growths.start, growths.place, region)
+    reached = future.is_reached(growths.key, growths.start, growths.position, region)
     np.minimum.at(first, growths.key[reached], growths.start[reached])
     return first
 
 
 class ResultTimes(NamedTuple):
-    """Results by key, start and end."""
+    """Results ordered by key, start and end."""
 
     key: Ints
     start: Ints
@@ -91,7 +91,7 @@ class ResultTimes(NamedTuple):
 
 
 def merged_order(one: ResultTimes, other: ResultTimes) -> Ints:
-    """Places among the results of both, one behind the other, that bring all of them into order."""
+    """The order of the results of `one` followed by those of `other`, as indices."""
     order = np.empty(len(one.key) + len(other.key), np.int64)
     _merge(one, other, order)
     return order
@@ -100,7 +100,7 @@ def merged_order(one: ResultTimes, other: ResultTimes) -> Ints:
 @kernel
 def _merge(one, other, order):  # type: ignore[no-untyped-def]
     i, j, count = 0, 0, len(one.key)
-    for place in range(len(order)):
+    for slot in range(len(order)):
         first = j == len(other.key)
         if i < count and not first:
             if one.key[i] != other.key[j]:
@@ -110,8 +110,8 @@ def _merge(one, other, order):  # type: ignore[no-untyped-def]
             else:
                 first = one.end[i] <= other.end[j]
         if first:
-            order[place] = i
+            order[slot] = i
             i += 1
         else:
-            order[place] = count + j
+            order[slot] = count + j
             j += 1

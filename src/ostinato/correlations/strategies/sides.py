@@ -1,4 +1,4 @@
-"""What strategies know of a side: the times of its rows, and a search in parts of them. No expressions, no Arrow."""
+"""A side as strategies see it: the times of its rows, and a search in ranges of them. No expressions, no Arrow."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ostinato.kernels.kernel_cache import kernel
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 NO_TIME = np.iinfo(np.int64).min
-"""The time of a row without one; such rows stand first in their key."""
+"""The time of a row without a time. Such rows come first in their key."""
 LARGEST_TIME = 1 << 61
-"""No time is further from zero: a distance can be added or taken away in 64 bits."""
+"""Largest absolute time. A distance can be added or subtracted without leaving 64 bits."""
 
 
 class Times(NamedTuple):
-    """Rows in order, of key k `key_at[k]:key_at[k + 1]`. `start` never falls inside a key."""
+    """Times of rows. Key k has the rows `key_at[k]:key_at[k + 1]`, ordered by `start`."""
 
     key_at: Ints
     start: Ints
@@ -35,7 +35,7 @@ class Times(NamedTuple):
         return np.searchsorted(self.key_at, rows, side="right") - 1
 
     def first_at_least(self, column: Ints, key: Ints, limit: Ints) -> Ints:
-        """For each entry the first row of the key whose value in the column is `limit` or more; else the key's end.
+        """For each entry, the first row of the key with a value of at least `limit` in the column; else the key's end.
 
         >>> times = Times(np.array([0, 3, 4]), np.array([1, 4, 4, 2]), np.array([1, 4, 4, 2]))
         >>> times.first_at_least(times.start, np.array([0, 0, 0, 1]), np.array([1, 4, 5, 0]))
@@ -44,77 +44,77 @@ class Times(NamedTuple):
         return first_at_least(self.key_at, column, key, limit)
 
     def keys_with_late_ends(self) -> Mask:
-        """The keys in which a row ends before one that stands in front of it: their past is no prefix."""
+        """The keys in which a row ends before an earlier row: rows that ended by some time aren't a prefix there."""
         falls = self.end[1:] < self.end[:-1]
         inside = np.ones(max(len(self.end) - 1, 0), np.bool_)
         edges = self.key_at[1:-1]
         edges = edges[(edges > 0) & (edges < len(self.end))]
         inside[edges - 1] = False
-        found = np.zeros(self.keys, np.bool_)
-        found[self.key_of(np.flatnonzero(falls & inside))] = True
-        return found
+        result = np.zeros(self.keys, np.bool_)
+        result[self.key_of(np.flatnonzero(falls & inside))] = True
+        return result
 
 
-def first_at_least(part_at: Ints, column: Ints, part: Ints, limit: Ints) -> Ints:
-    """For each entry the first place of the part whose value is `limit` or more; values never fall inside a part."""
-    found = np.empty(len(part), np.int64)
-    _first_at_least(part_at, column, part, limit, found)
-    return found
+def first_at_least(group_at: Ints, column: Ints, group: Ints, limit: Ints) -> Ints:
+    """For each entry, the first index of the group with a value of at least `limit`. Values rise inside a group."""
+    result = np.empty(len(group), np.int64)
+    _first_at_least(group_at, column, group, limit, result)
+    return result
 
 
 @kernel
-def _first_at_least(part_at, column, part, limit, found):  # type: ignore[no-untyped-def]
-    for i in range(len(part)):
-        low, high = part_at[part[i]], part_at[part[i] + 1]
+def _first_at_least(group_at, column, group, limit, result):  # type: ignore[no-untyped-def]
+    for i in range(len(group)):
+        low, high = group_at[group[i]], group_at[group[i] + 1]
         while low < high:
             middle = (low + high) >> 1
             if column[middle] < limit[i]:
                 low = middle + 1
             else:
                 high = middle
-        found[i] = low
+        result[i] = low
 
 
 @dataclass(slots=True)
-class Work:
-    """What a side's searches cost so far."""
+class SearchCost:
+    """Cost of a side's searches so far."""
 
     rows: int = 0
-    """Rows of all probes; a row in several probes counts several times."""
+    """Rows of all probes. A row in several probes counts several times."""
     seconds: float = 0.0
 
-    def since(self, before: Work) -> Work:
-        """What was added."""
-        return Work(self.rows - before.rows, self.seconds - before.seconds)
+    def since(self, before: SearchCost) -> SearchCost:
+        """The cost that was added after `before`."""
+        return SearchCost(self.rows - before.rows, self.seconds - before.seconds)
 
 
 class Side(Protocol):
-    """The rows of one side that are at hand, ready to be searched."""
+    """The rows of one side that are in memory, ready to be searched."""
 
     @property
     def times(self) -> Times: ...
 
     @property
-    def work(self) -> Work: ...
+    def cost(self) -> SearchCost: ...
 
     def find(self, probes: Probes, mode: ProbeMode) -> ProbeMatches:
         """The matches inside each probe."""
         ...
 
     def quiet_before(self) -> Ints:
-        """For each row the last one up to it from which on a search needs nothing from before."""
+        """For each row, the last row up to it at which a search can start without knowing earlier rows."""
         ...
 
 
 def probes_of(times: Times, start: Ints, stop: Ints, end: Ints, *, is_open: bool | Mask) -> Probes:
-    """Probes inside keys; conditions can read all rows of the key that are at hand."""
+    """Probes inside keys. Conditions can read all rows of the key that are in memory."""
     key = times.key_of(start)
     flags = np.full(len(start), is_open, np.uint8)
     return Probes(times.key_at[key], times.key_at[key + 1], start, stop, end, flags)
 
 
 def runs_of(marked: Mask, key_at: Ints) -> tuple[Ints, Ints]:
-    """Marked rows that stand side by side in one key, as ranges.
+    """Ranges of adjacent marked rows of one key.
 
     >>> runs_of(np.array([True, True, False, True, True]), np.array([0, 4, 5]))
     (array([0, 3, 4]), array([2, 4, 5]))
@@ -129,7 +129,7 @@ def runs_of(marked: Mask, key_at: Ints) -> tuple[Ints, Ints]:
 
 
 def covered(count: int, start: Ints, stop: Ints) -> Mask:
-    """Which of `count` rows lie in one of the ranges."""
+    """Marks those of `count` rows that lie in one of the ranges."""
     change = np.zeros(count + 1, np.int64)
     np.add.at(change, start, 1)
     np.add.at(change, np.maximum(stop, start), -1)
@@ -137,7 +137,7 @@ def covered(count: int, start: Ints, stop: Ints) -> Mask:
 
 
 def first_longer(times: Times, until: int) -> Ints:
-    """Of each key the first row that ends later than `until`; else the key's end."""
+    """For each key, the first row that ends later than `until`; else the key's end."""
     result = times.key_at[1:].copy()
     longer = np.flatnonzero(times.end > until)
     key = times.key_of(longer)

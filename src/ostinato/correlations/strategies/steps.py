@@ -1,4 +1,4 @@
-"""The rows of both sides in one step, and the searches that the strategies are made of."""
+"""The input of one step, and the searches that strategies consist of."""
 
 from __future__ import annotations
 
@@ -9,82 +9,82 @@ import numpy as np
 
 from ostinato.clause.matching.growths import ProbeMatches, Probes
 from ostinato.correlations.language.correlation import Region
+from ostinato.correlations.strategies.cost_model import RegionSums
 from ostinato.correlations.strategies.joining import Lives, Pairs, Starts, join, join_equal
 from ostinato.correlations.strategies.sides import Ints, Mask, Side, covered, probes_of, runs_of
 from ostinato.correlations.strategies.step_matches import (
     Growths,
     LiveMatches,
     Modes,
-    RegionSums,
     growths_of,
     live_matches,
 )
 
 
 class AllLive(NamedTuple):
-    """Every live match of a step that wasn't given before, and where those to come may start in each key."""
+    """All new live matches of a step, and for each key the first row at which a later one may start."""
 
-    found: ProbeMatches
+    probe_matches: ProbeMatches
     matches: LiveMatches
     next_start: Ints
 
 
 class CodesOfValues(Protocol):
-    """Equal values of live and archive matches get equal numbers; -1: equals nothing."""
+    """Numbers the values of live and archive matches. Equal values get equal numbers; -1 equals nothing."""
 
     def __call__(
-        self, live: LiveMatches, live_found: ProbeMatches, growths: Growths, archive_found: ProbeMatches
+        self, live: LiveMatches, live_probe_matches: ProbeMatches, growths: Growths, archive_probe_matches: ProbeMatches
     ) -> tuple[Ints, Ints]:
-        """The numbers of the live matches, and of the growths."""
+        """The numbers of the live matches, and those of the growths."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The rows at hand and what is known of them from earlier steps; per key where nothing else is said."""
+class StepInput:
+    """The rows in memory, and what earlier steps know of them. Arrays have one entry for each key, unless noted."""
 
     live: Side
     archive: Side
     region: Region
     modes: Modes
     first_live_start: Ints
-    """The live row from which starts are tried."""
+    """The first live row that is tried as a start."""
     given: Ints
-    """INCREMENTAL: live matches with a last row before this one were given; otherwise those that start before it."""
+    """Live matches before this row were given: those that end before it (INCREMENTAL), else those that start before."""
     live_end: Ints
-    """The live row before which rows may be consumed yet."""
+    """Live rows before this one may be consumed in this step."""
     live_ends_rise: bool
-    """Whether no live row ends before one that stands in front of it."""
+    """Whether no live row ends before an earlier one."""
     search_from: Ints
-    """The archive's starts before this row are known, or never needed again."""
+    """Archive starts before this row are known, or no longer needed."""
     reopened: Ints
-    """The archive's rows before that whose starts have to be searched again."""
+    """Archive rows before `search_from` whose starts have to be searched again."""
     archive_end: Ints
-    """The archive's row before which rows may be consumed yet."""
+    """Archive rows before this one may be consumed in this step."""
     base: Ints
-    """The place of the archive's first row at hand."""
+    """The position of the archive's first row in memory."""
     known: Growths
     """Archive matches of earlier steps."""
     finished: bool
-    """Whether no rows follow."""
+    """Whether this is the end of input."""
     all_live: AllLive | None = None
-    """Every live match, where these were searched already."""
+    """All live matches, if they were searched already."""
     codes: CodesOfValues | None = None
-    """Where the join asks values of both matches to be equal: what numbers these values."""
+    """Numbers the values that the join requires to be equal; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Regions:
-    """For each live match the archive's rows in which a match may start, and those that it may consume."""
+class ArchiveRegions:
+    """For each live match, the archive rows in which a match may start, and those that it may consume."""
 
     start: Ints
     stop: Ints
     as_of: Ints
-    """Rows of the key before this one are the archive as of the live match."""
+    """The key's rows before this one are the archive as of the live match."""
 
 
-def regions_of(step: Step, live: LiveMatches) -> Regions:
-    """The regions of live matches; the archive's ends don't fall inside a key."""
+def regions_of(step: StepInput, live: LiveMatches) -> ArchiveRegions:
+    """The regions of live matches. Ends of archive rows must rise inside a key."""
     times = step.archive.times
     as_of = times.first_at_least(times.end, live.key, live.end)
     if step.region.kind == "rows":
@@ -92,37 +92,37 @@ def regions_of(step: Step, live: LiveMatches) -> Regions:
     else:
         start = times.first_at_least(times.start, live.key, live.end - int(step.region.size))
     stop = np.minimum(times.first_at_least(times.start, live.key, live.start), as_of)
-    return Regions(np.minimum(start, stop), stop, as_of)
+    return ArchiveRegions(np.minimum(start, stop), stop, as_of)
 
 
-def region_sums(step: Step, regions: Regions) -> RegionSums:
-    """How large the regions are."""
+def region_sums(step: StepInput, regions: ArchiveRegions) -> RegionSums:
+    """The sizes of the regions, summed."""
     inside = covered(len(step.archive.times.start), regions.start, regions.stop)
     return RegionSums(len(regions.start), int((regions.as_of - regions.start).sum()), int(inside.sum()))
 
 
-def all_live(step: Step) -> AllLive:
-    """Searches all live rows, unless that was done."""
+def all_live(step: StepInput) -> AllLive:
+    """Searches all live rows, unless they were searched already."""
     if step.all_live is not None:
         return step.all_live
     times, end = step.live.times, step.live_end
-    asked = np.flatnonzero(step.first_live_start < end)
-    start, stop = step.first_live_start[asked], end[asked]
-    found = step.live.find(live_probes(step, start, stop, stop), step.modes.live)
+    nonempty = np.flatnonzero(step.first_live_start < end)
+    start, stop = step.first_live_start[nonempty], end[nonempty]
+    probe_matches = step.live.find(live_probes(step, start, stop, stop), step.modes.live)
     next_start = end.copy()
-    np.minimum.at(next_start, asked[found.open_probe], found.open_start)
-    return AllLive(found, live_matches(times, found, step.modes, step.given), next_start)
+    np.minimum.at(next_start, nonempty[probe_matches.open_probe], probe_matches.open_start)
+    return AllLive(probe_matches, live_matches(times, probe_matches, step.modes, step.given), next_start)
 
 
-def live_probes(step: Step, start: Ints, stop: Ints, end: Ints) -> Probes:
-    """Probes of live rows: of a probe that ends inside its key rows follow, so `$` doesn't hold at its end."""
+def live_probes(step: StepInput, start: Ints, stop: Ints, end: Ints) -> Probes:
+    """Probes of live rows. `$` doesn't hold at the end of a probe that other rows of its key follow."""
     times = step.live.times
     follows = end < times.key_at[times.key_of(start) + 1]
     return probes_of(times, start, stop, end, is_open=follows | (not step.finished))
 
 
-def quiet_ends(step: Step) -> Ints:
-    """Where live matches to come may start, if nothing was searched: nothing from before leads on to the last row."""
+def quiet_ends(step: StepInput) -> Ints:
+    """Where later live matches may start, if not all rows were searched. No run from before reaches the last row."""
     result = step.live_end.copy()
     filled = step.first_live_start < step.live_end
     last = step.live_end[filled] - 1
@@ -130,71 +130,75 @@ def quiet_ends(step: Step) -> Ints:
     return result
 
 
-def unknown(step: Step) -> Mask:
-    """The archive's rows whose starts aren't known yet."""
+def unknown(step: StepInput) -> Mask:
+    """Marks the archive rows whose starts aren't known yet."""
     times = step.archive.times
     result: Mask = np.arange(len(times.start)) >= np.repeat(step.search_from, np.diff(times.key_at))
     result[step.reopened] = True
     return result
 
 
-def unsearched(step: Step) -> Mask:
-    """Those of them that can be searched yet, together with the rows in front of them."""
+def unsearched(step: StepInput) -> Mask:
+    """Marks the unknown starts that can be searched in this step."""
     times = step.archive.times
     may_be = np.arange(len(times.start)) < np.repeat(step.archive_end, np.diff(times.key_at))
     may_be[step.reopened] = True
     return unknown(step) & may_be
 
 
-def searched(step: Step, starts: Mask) -> tuple[ProbeMatches, Growths]:
-    """All ends of the matches that start in these rows, and those known before."""
+def searched(step: StepInput, starts: Mask) -> tuple[ProbeMatches, Growths]:
+    """Finds all growths of these starts, and merges them with the known ones."""
     times = step.archive.times
     start, stop = runs_of(starts, times.key_at)
     end = step.archive_end[times.key_of(start)]
-    found = step.archive.find(probes_of(times, start, stop, end, is_open=not step.finished), step.modes.growing)
+    probe_matches = step.archive.find(probes_of(times, start, stop, end, is_open=not step.finished), step.modes.growing)
     known = step.known
     if len(known.key):
-        row = known.place - step.base[known.key] + times.key_at[known.key]
+        row = known.position - step.base[known.key] + times.key_at[known.key]
         again = row >= times.key_at[known.key]
         again[again] = starts[row[again]]
         known = known.chosen(~again)
-    return found, known.merged(growths_of(times, step.base, found))
+    return probe_matches, known.merged(growths_of(times, step.base, probe_matches))
 
 
-def as_of(step: Step, regions: Regions) -> tuple[ProbeMatches, Growths]:
-    """The archive's matches of every region, as of its own end. All have rows: growth g is match g of probe g."""
+def as_of(step: StepInput, regions: ArchiveRegions) -> tuple[ProbeMatches, Growths]:
+    """The archive matches of every region, as of its end. None is empty, so growth g is match g."""
     times = step.archive.times
-    asked = np.flatnonzero(regions.start < regions.stop)
-    probes = probes_of(times, regions.start[asked], regions.stop[asked], regions.as_of[asked], is_open=False)
-    matched = step.archive.find(probes, step.modes.as_of)
-    kept = np.flatnonzero(matched.length > 0)
-    matched = matched._replace(
-        probe=asked[matched.probe[kept]],
-        start=matched.start[kept],
-        length=matched.length[kept],
-        rank=matched.rank[kept],
-        path_at=matched.path_at[kept],
+    nonempty = np.flatnonzero(regions.start < regions.stop)
+    probes = probes_of(times, regions.start[nonempty], regions.stop[nonempty], regions.as_of[nonempty], is_open=False)
+    probe_matches = step.archive.find(probes, step.modes.as_of)
+    with_rows = np.flatnonzero(probe_matches.length > 0)
+    probe_matches = probe_matches._replace(
+        probe=nonempty[probe_matches.probe[with_rows]],
+        start=probe_matches.start[with_rows],
+        length=probe_matches.length[with_rows],
+        rank=probe_matches.rank[with_rows],
+        path_at=probe_matches.path_at[with_rows],
     )
-    return matched, growths_of(times, step.base, matched)
+    return probe_matches, growths_of(times, step.base, probe_matches)
 
 
 def pairs_of(
-    step: Step, live: LiveMatches, growths: Growths, live_found: ProbeMatches, archive_found: ProbeMatches
+    step: StepInput,
+    live: LiveMatches,
+    growths: Growths,
+    live_probe_matches: ProbeMatches,
+    archive_probe_matches: ProbeMatches,
 ) -> Pairs:
-    """Live matches with the archive matches of their regions, as of them."""
+    """Pairs live matches with the archive matches of their regions, as of each live match."""
     entries = growths.entries()
     first = growths.chosen(entries[:-1])
     key_at = np.searchsorted(first.key, np.arange(step.archive.times.keys + 1))
-    starts = Starts(key_at, first.start, first.place, entries, growths.end)
+    starts = Starts(key_at, first.start, first.position, entries, growths.end)
     lives = Lives(live.key, live.start, live.end, seen(step, live))
     if step.codes is None:
         return join(lives, starts, step.region)
-    live_code, growth_code = step.codes(live, live_found, growths, archive_found)
+    live_code, growth_code = step.codes(live, live_probe_matches, growths, archive_probe_matches)
     return join_equal(lives, live_code, starts, growth_code, step.region)
 
 
-def seen(step: Step, live: LiveMatches) -> Ints:
-    """The number of the archive's rows as of each live match."""
+def seen(step: StepInput, live: LiveMatches) -> Ints:
+    """The number of archive rows as of each live match."""
     times = step.archive.times
     as_of = times.first_at_least(times.end, live.key, live.end)
     return as_of - times.key_at[live.key] + step.base[live.key]

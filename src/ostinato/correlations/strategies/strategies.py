@@ -1,25 +1,24 @@
-"""A step's two sides -> pairs of live and archive matches, by four ways that give the same pairs at different costs.
+"""A step's two sides -> pairs of live and archive matches. Three strategies give the same pairs at different costs.
 
-`window_first` matches both patterns again in a window behind every row, as systems without pattern correlation have to.
-`eager` matches both patterns in all rows. `live_first` looks into the archive only behind live matches, `archive_first`
-for live matches only ahead of archive matches (DejaVu, sections 3 and 4). Without the cache, the side that is looked
-into is searched again for every match of the other.
+`eager` matches both patterns in all rows. `live_first` searches the archive only behind live matches, `archive_first`
+searches live rows only ahead of archive matches (DejaVu, sections 3 and 4). Without the cache, a region is searched
+again for every match of the other side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
 from ostinato.clause.matching.growths import ProbeMatches
 from ostinato.correlations.strategies.archive_first import archive_first, archive_first_cached
+from ostinato.correlations.strategies.cost_model import StrategyName
 from ostinato.correlations.strategies.sides import Ints, covered
-from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, Outcome
+from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, StepOutcome
 from ostinato.correlations.strategies.steps import (
-    Step,
+    StepInput,
     all_live,
     as_of,
     pairs_of,
@@ -28,17 +27,13 @@ from ostinato.correlations.strategies.steps import (
     searched,
     unsearched,
 )
-from ostinato.correlations.strategies.window_first import window_first
 
-StrategyName = Literal["window_first", "eager", "live_first", "archive_first"]
-STRATEGIES: tuple[StrategyName, ...] = ("window_first", "eager", "live_first", "archive_first")
+Strategy = Callable[[StepInput], StepOutcome]
 
 
-def strategy(name: StrategyName, *, cache: bool) -> Callable[[Step], Outcome]:
-    """How pairs are found under this name; eager and window-first have nothing to cache."""
+def strategy(name: StrategyName, *, cache: bool) -> Strategy:
+    """The strategy of this name. Eager has nothing to cache."""
     match name:
-        case "window_first":
-            return window_first
         case "eager":
             return eager
         case "live_first":
@@ -47,25 +42,25 @@ def strategy(name: StrategyName, *, cache: bool) -> Callable[[Step], Outcome]:
             return archive_first_cached if cache else archive_first
 
 
-def eager(step: Step) -> Outcome:
-    """Every live match, every growth of every archive start."""
-    found, live, next_start = all_live(step)
-    archive_found, growths = searched(step, unsearched(step))
-    return _joined(step, live, found, growths, archive_found, next_start, step.archive_end)
+def eager(step: StepInput) -> StepOutcome:
+    """Finds all live matches and all growths of all archive starts."""
+    live_probe_matches, live, next_start = all_live(step)
+    archive_probe_matches, growths = searched(step, unsearched(step))
+    return _joined(step, live, live_probe_matches, growths, archive_probe_matches, next_start, step.archive_end)
 
 
-def live_first(step: Step) -> Outcome:
-    """Equation 1: for each live match the archive pattern is matched in its region."""
-    found, live, next_start = all_live(step)
+def live_first(step: StepInput) -> StepOutcome:
+    """Equation 1: matches the archive pattern in the region of each live match."""
+    live_probe_matches, live, next_start = all_live(step)
     regions = regions_of(step, live)
-    matched, growths = as_of(step, regions)
-    return Outcome(
+    archive_probe_matches, growths = as_of(step, regions)
+    return StepOutcome(
         live,
-        found,
+        live_probe_matches,
         growths,
-        matched,
+        archive_probe_matches,
         step.archive,
-        matched.probe,
+        archive_probe_matches.probe,
         np.arange(len(growths.key)),
         next_start,
         step.search_from,
@@ -74,32 +69,34 @@ def live_first(step: Step) -> Outcome:
     )
 
 
-def live_first_cached(step: Step) -> Outcome:
-    """Equation 3: in the union of all regions each archive start is searched once, with all its ends."""
-    found, live, next_start = all_live(step)
+def live_first_cached(step: StepInput) -> StepOutcome:
+    """Equation 3: searches each archive start in the union of all regions once, with all its ends."""
+    live_probe_matches, live, next_start = all_live(step)
     regions = regions_of(step, live)
     times = step.archive.times
     needed = covered(len(times.start), regions.start, regions.stop) & unsearched(step)
-    archive_found, growths = searched(step, needed)
+    archive_probe_matches, growths = searched(step, needed)
     until = step.search_from.copy()
     np.maximum.at(until, live.key, regions.stop)
     unneeded = step.reopened[~needed[step.reopened]]
-    outcome = _joined(step, live, found, growths, archive_found, next_start, until, unneeded)
+    outcome = _joined(step, live, live_probe_matches, growths, archive_probe_matches, next_start, until, unneeded)
     return replace(outcome, live_regions=region_sums(step, regions))
 
 
 def _joined(
-    step: Step,
+    step: StepInput,
     live: LiveMatches,
-    found: ProbeMatches,
+    live_probe_matches: ProbeMatches,
     growths: Growths,
-    archive_found: ProbeMatches,
+    archive_probe_matches: ProbeMatches,
     next_start: Ints,
     until: Ints,
     still_open: Ints | None = None,
-) -> Outcome:
-    open_starts = archive_found.open_start
+) -> StepOutcome:
+    open_starts = archive_probe_matches.open_start
     if still_open is not None and len(still_open):
         open_starts = np.sort(np.concatenate([open_starts, still_open]))
-    pairs = pairs_of(step, live, growths, found, archive_found)
-    return Outcome(live, found, growths, archive_found, step.archive, *pairs, next_start, until, open_starts)
+    pairs = pairs_of(step, live, growths, live_probe_matches, archive_probe_matches)
+    return StepOutcome(
+        live, live_probe_matches, growths, archive_probe_matches, step.archive, *pairs, next_start, until, open_starts
+    )

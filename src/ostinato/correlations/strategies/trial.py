@@ -1,7 +1,7 @@
-"""A step -> what searching a few of its rows shows of the cost model's factors, before a strategy is chosen.
+"""A step -> factors of the cost model, measured on a few of its rows before a strategy is chosen.
 
-One stretch of rows in the middle is searched, on both sides: everywhere, and once more in the regions of what the other
-side found there, as lazy strategies do. Nothing comes of it but numbers; the step itself is done afterwards.
+The trial searches one stretch of rows in the middle of each side: all of it first, then only the regions of the other
+side's matches, as lazy strategies do. It gives measurements only; the step itself runs afterwards.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
-from ostinato.correlations.strategies.cost_model import Observed, Regions, Searches
+from ostinato.correlations.strategies.cost_model import Observed, RegionSums, Searches
 from ostinato.correlations.strategies.sides import Ints, Side, Times, probes_of
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, growths_of, live_matches
-from ostinato.correlations.strategies.steps import Step, regions_of
+from ostinato.correlations.strategies.steps import StepInput, regions_of
 
 MOSTLY = 0.8
-"""Where so much of a stretch lies in regions, a row costs there what it costs everywhere."""
+"""If regions cover more of a stretch than this fraction, they aren't measured apart: a row costs the same there."""
 LEAST_ROWS = 200
-"""Of fewer rows the clock shows nothing."""
+"""Fewer rows are too few to be timed."""
 
 LOADING_SECONDS = 0.001
-"""A search of nothing that takes longer has loaded kernels."""
+"""An empty search that takes longer has loaded kernels."""
 
 
 class Ranges(NamedTuple):
-    """Rows `start:stop`, each range inside one key."""
+    """Ranges of rows `start:stop`, each inside one key."""
 
     start: Ints
     stop: Ints
@@ -37,20 +37,20 @@ class Ranges(NamedTuple):
         return int((self.stop - self.start).sum())
 
     def first(self, rows: int) -> Ranges:
-        """The first so many of the rows."""
+        """The ranges cut after the first `rows` rows."""
         length = self.stop - self.start
         stop = self.start + np.clip(rows - (np.cumsum(length) - length), 0, length)
-        kept = self.start < stop
-        return Ranges(self.start[kept], stop[kept])
+        is_nonempty = self.start < stop
+        return Ranges(self.start[is_nonempty], stop[is_nonempty])
 
     def without_overlaps(self) -> Ranges:
-        """Of each range, in their order, the rows that lie behind all ranges before it."""
+        """Each range without the rows of earlier ranges."""
         behind = np.maximum.accumulate(np.append(0, self.stop[:-1])) if len(self.stop) else self.stop
         return Ranges(np.minimum(np.maximum(self.start, behind), self.stop), self.stop)
 
 
 def middle(first: Ints, end: Ints, rows: int) -> Ranges:
-    """So many rows in the middle of all that keys have, key after key.
+    """The middle `rows` of all rows, key after key.
 
     >>> middle(np.array([0, 10]), np.array([6, 16]), 4)
     Ranges(start=array([ 4, 10]), stop=array([ 6, 12]))
@@ -60,20 +60,20 @@ def middle(first: Ints, end: Ints, rows: int) -> Ranges:
     skipped = max(int(length.sum()) - rows, 0) // 2
     start = first + np.clip(skipped - before, 0, length)
     stop = first + np.clip(skipped + rows - before, 0, length)
-    kept = start < stop
-    return Ranges(start[kept], stop[kept])
+    is_nonempty = start < stop
+    return Ranges(start[is_nonempty], stop[is_nonempty])
 
 
-def try_out(step: Step, rows: int) -> Observed:
-    """Searches about so many rows of each side, most of them twice."""
+def try_out(step: StepInput, rows: int) -> Observed:
+    """Searches about `rows` rows of each side, most of them twice."""
     live = _Clocked.on(step.live, step.modes.live, step.live_end)
     archive = _Clocked.on(step.archive, step.modes.growing, step.archive_end)
     live_rows = middle(step.first_live_start, step.live_end, rows)
     archive_rows = middle(step.search_from, step.archive_end, rows)
-    live_found, live_seconds = live.searched(live_rows)
-    archive_found, archive_seconds = archive.searched(archive_rows)
-    matches = live_matches(live.times, live_found, step.modes, step.given)
-    growths = growths_of(archive.times, step.base, archive_found)
+    live_probe_matches, live_seconds = live.searched(live_rows)
+    archive_probe_matches, archive_seconds = archive.searched(archive_rows)
+    matches = live_matches(live.times, live_probe_matches, step.modes, step.given)
+    growths = growths_of(archive.times, step.base, archive_probe_matches)
     starts = growths.chosen(growths.entries()[:-1])
     behind, ahead = _behind(step, matches), _ahead(step, starts)
     return Observed(
@@ -92,33 +92,33 @@ def try_out(step: Step, rows: int) -> Observed:
 
 @dataclass(frozen=True, slots=True)
 class _Clocked:
-    """Searches of one side by the clock."""
+    """Timed searches of one side."""
 
     side: Side
     mode: ProbeMode
     end: Ints
-    """Of each key the row before which rows may be consumed."""
-    idle: float
-    """What a search costs that searches nothing."""
+    """For each key, the row before which rows may be consumed."""
+    idle_seconds: float
+    """Seconds of an empty search."""
 
     @staticmethod
     def on(side: Side, mode: ProbeMode, end: Ints) -> _Clocked:
         nothing = Ranges(np.empty(0, np.int64), np.empty(0, np.int64))
         clocked = _Clocked(side, mode, end, 0.0)
-        idle = clocked.searched(nothing)[1]
-        if idle > LOADING_SECONDS:
-            idle = clocked.searched(nothing)[1]
-        return replace(clocked, idle=idle)
+        idle_seconds = clocked.searched(nothing)[1]
+        if idle_seconds > LOADING_SECONDS:
+            idle_seconds = clocked.searched(nothing)[1]
+        return replace(clocked, idle_seconds=idle_seconds)
 
     @property
     def times(self) -> Times:
         return self.side.times
 
     def searched(self, rows: Ranges) -> tuple[ProbeMatches, float]:
-        """The matches that start in the rows, and the seconds that it took to find them."""
-        before = self.side.work.seconds
-        found = self.side.find(self._probes(rows), self.mode)
-        return found, max(self.side.work.seconds - before - self.idle, 0.0)
+        """The matches that start in the rows, and the seconds of the search."""
+        before = self.side.cost.seconds
+        probe_matches = self.side.find(self._probes(rows), self.mode)
+        return probe_matches, max(self.side.cost.seconds - before - self.idle_seconds, 0.0)
 
     def _probes(self, rows: Ranges) -> Probes:
         inside = self.mode is ProbeMode.INCREMENTAL
@@ -126,28 +126,28 @@ class _Clocked:
         return probes_of(self.times, rows.start, rows.stop, end, is_open=True)
 
     def in_regions(self, regions: Ranges, stretch: int) -> Searches:
-        """What a row costs there, each searched once; nothing where they are too few, or nearly all rows."""
+        """Searches each row of the regions once. Empty if the regions have too few rows, or nearly all."""
         rows = regions.without_overlaps().first(stretch)
         if not LEAST_ROWS <= rows.rows < MOSTLY * stretch:
             return Searches()
-        found, seconds = self.searched(rows)
-        return Searches(rows.rows, seconds, len(found.start))
+        probe_matches, seconds = self.searched(rows)
+        return Searches(rows.rows, seconds, len(probe_matches.start))
 
 
 # --- regions ----------------------------------------------------------------------------------------------------------
 
 
-def _behind(step: Step, live: LiveMatches) -> Ranges:
-    """The archive's rows in the regions of live matches."""
-    found = regions_of(step, live)
-    return Ranges(found.start, found.stop)
+def _behind(step: StepInput, live: LiveMatches) -> Ranges:
+    """The archive rows in the regions of live matches."""
+    regions = regions_of(step, live)
+    return Ranges(regions.start, regions.stop)
 
 
-def _ahead(step: Step, starts: Growths) -> Ranges:
-    """The live rows in which live matches of these archive starts may end."""
+def _ahead(step: StepInput, starts: Growths) -> Ranges:
+    """The live rows in which a live match that joins one of these archive starts may end."""
     times, live = step.archive.times, step.live.times
     if step.region.kind == "rows":
-        row = times.key_at[starts.key] + starts.place - step.base[starts.key] + int(step.region.size)
+        row = times.key_at[starts.key] + starts.position - step.base[starts.key] + int(step.region.size)
         latest = times.end[np.minimum(row, times.key_at[starts.key + 1] - 1)]
     else:
         latest = starts.start + int(step.region.size)
@@ -157,7 +157,7 @@ def _ahead(step: Step, starts: Growths) -> Ranges:
 
 
 def _extent(times: Times, stretch: Ranges, others: Times) -> int | None:
-    """How many of the other side's rows a stretch inside one key takes; None where it has several keys."""
+    """Number of the other side's rows in the time of a stretch; None if the stretch has several keys."""
     if len(stretch.start) != 1:
         return None
     key = times.key_of(stretch.start)
@@ -166,12 +166,12 @@ def _extent(times: Times, stretch: Ranges, others: Times) -> int | None:
     return int(end[0] - begin[0])
 
 
-def _sums(regions: Ranges, extent: int | None) -> Regions:
-    """The first region of a stretch lies behind it for the most part: as if the stretch came again and again."""
+def _sums(regions: Ranges, extent: int | None) -> RegionSums:
+    """Sums the regions as if the stretch repeated: most of its first region lies before the stretch."""
     new = regions.without_overlaps()
     covered = new.rows
     if extent is not None and len(regions.stop):
         gap = extent - int(regions.stop[-1] - regions.stop[0])
         length = int(regions.stop[0] - regions.start[0])
         covered += min(max(gap, 0), length) - length
-    return Regions(len(regions.start), regions.rows, covered)
+    return RegionSums(len(regions.start), regions.rows, covered)

@@ -1,4 +1,4 @@
-"""What is remembered and what arrives -> the rows of both sides in order, key by key, and what goes on waiting."""
+"""State + arriving rows -> the released rows of both sides, ordered by key, and the rows that wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask
-from ostinato.correlations.task.correlation_state import Marks, Remembered
+from ostinato.correlations.task.correlation_state import CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.correlations.task.side_rows import SideWorker
 from ostinato.expressions.values.value_order import group_numbers
@@ -21,8 +21,8 @@ _LATEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """Rows in order, of key k `key_at[k]:key_at[k + 1]`."""
+class SortedRows:
+    """Rows in matching order. Key k has the rows `key_at[k]:key_at[k + 1]`."""
 
     rows: pa.RecordBatch | None
     key_at: Ints
@@ -30,17 +30,17 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The rows of a step. Keys are numbered: those remembered first."""
+    """The rows of a step. Keys are numbered; keys of the state come first."""
 
     arrived: int
     late: int
     late_archive: int
-    """Of these, rows of another table as archive."""
+    """Those of them that belong to a separate archive table."""
     keys: pa.RecordBatch | None
     marks: Marks
-    """With offsets counted from the first rows that are at hand now."""
-    live: Pool
-    archive: Pool
+    """Offsets count from the first rows that are in memory now."""
+    live: SortedRows
+    archive: SortedRows
     waiting_live: pa.RecordBatch | None
     waiting_archive: pa.RecordBatch | None
     known_until: int
@@ -66,7 +66,7 @@ class IntakeDesk:
 
     def take_in(
         self,
-        before: Remembered,
+        before: CorrelationState,
         live: pa.Table | None,
         archive: pa.Table | None,
         history: pa.Table | None,
@@ -74,7 +74,7 @@ class IntakeDesk:
         *,
         finished: bool,
     ) -> Intake:
-        """Rows up to the watermark are released; later ones wait; those that come too late are dropped and counted."""
+        """Releases rows up to the watermark. Later rows wait. Late rows are dropped and counted."""
         known_until = max(before.known_until, watermark_us)
         until = _LATEST if finished else known_until
         new_live = self._released(before.known_until, before.waiting_live, live, self.live, self.live_keys, until)
@@ -87,15 +87,15 @@ class IntakeDesk:
         marks = before.marks
         fresh = Marks.new(count - len(marks.base), has_history=self.task.has_history)
         marks = marks.followed_by(fresh)
-        pools, marks = self._pools(before, marks, in_live, in_archive, numbers)
+        both, marks = self._sorted_sides(before, marks, in_live, in_archive, numbers)
         return Intake(
             arrived=new_live.arrived + new_archive.arrived,
             late=new_live.late + new_archive.late,
             late_archive=new_archive.late,
             keys=keys,
             marks=marks,
-            live=pools[0],
-            archive=pools[1],
+            live=both[0],
+            archive=both[1],
             waiting_live=new_live.waiting,
             waiting_archive=new_archive.waiting,
             known_until=known_until,
@@ -115,20 +115,20 @@ class IntakeDesk:
         if rows is not None:
             count = rows.num_rows
             is_late = side.times_of(rows)[0] <= known_until
-            if known_until == NO_TIME:  # nothing was given yet: rows without a time are the first
+            if known_until == NO_TIME:  # before the first results, rows without a time are in time
                 is_late[:] = False
             late = int(is_late.sum())
             _, rows = split(rows, is_late)
             rows = _with_keys(rows, keys)
-        pool = joined([waiting, rows])
-        if pool is None:
+        candidates = joined([waiting, rows])
+        if candidates is None:
             return _Released(None, None, count, late)
-        goes = side.times_of(pool)[0] <= until
-        released, rest = split(pool, goes)
+        goes = side.times_of(candidates)[0] <= until
+        released, rest = split(candidates, goes)
         return _Released(released, rest, count, late)
 
     def _complete(self, rows: pa.RecordBatch | None, side: SideWorker, keys: Sequence[str]) -> pa.RecordBatch | None:
-        """Rows of the archive that have a time and a key: others are in no archive, or join nothing."""
+        """The archive rows with a time and a key. The others belong to no archive or join nothing."""
         if rows is None:
             return None
         timed, _ = split(rows, side.times_of(rows)[0] != NO_TIME)
@@ -137,65 +137,67 @@ class IntakeDesk:
     # --- keys ---
 
     def _keys(
-        self, before: Remembered, live: pa.RecordBatch | None, archive: Sequence[pa.RecordBatch | None]
+        self, before: CorrelationState, live: pa.RecordBatch | None, archive: Sequence[pa.RecordBatch | None]
     ) -> tuple[pa.RecordBatch | None, list[Ints]]:
-        """All keys, and the number of the key of each row that is new: the live ones, then the others."""
-        parts = [(live, self.live_keys), *((rows, self.archive_keys) for rows in archive)]
+        """All keys, and for each new row the number of its key: live rows first, then archive rows."""
+        batches = [(live, self.live_keys), *((rows, self.archive_keys) for rows in archive)]
         if not self.live_keys:
-            return None, [np.zeros(0 if rows is None else rows.num_rows, np.int64) for rows, _ in parts]
-        named = [None if rows is None else rows.select(names) for rows, names in parts]
+            return None, [np.zeros(0 if rows is None else rows.num_rows, np.int64) for rows, _ in batches]
+        named = [None if rows is None else rows.select(names) for rows, names in batches]
         renamed = [None if rows is None else rows.rename_columns(self.live_keys) for rows in named]
         every = joined([before.keys, *renamed])
         if every is None:
-            return None, [np.empty(0, np.int64) for _ in parts]
+            return None, [np.empty(0, np.int64) for _ in batches]
         numbers = group_numbers(every.num_rows, every.columns)
         _, first = np.unique(numbers, return_index=True)
         at = 0 if before.keys is None else before.keys.num_rows
-        of_parts = []
+        numbers_of_batches = []
         for rows in renamed:
             count = 0 if rows is None else rows.num_rows
-            of_parts.append(numbers[at : at + count])
+            numbers_of_batches.append(numbers[at : at + count])
             at += count
-        return every.take(pa.array(first)), of_parts
+        return every.take(pa.array(first)), numbers_of_batches
 
     # --- rows ---
 
-    def _pools(
+    def _sorted_sides(
         self,
-        before: Remembered,
+        before: CorrelationState,
         marks: Marks,
         live: pa.RecordBatch | None,
         archive: Sequence[pa.RecordBatch | None],
         numbers: Sequence[Ints],
-    ) -> tuple[tuple[Pool, Pool], Marks]:
+    ) -> tuple[tuple[SortedRows, SortedRows], Marks]:
         count = len(marks.base)
         read = np.bincount(numbers[2], minlength=count)
         if self.task.shared:
-            pool = self._pool(self.live, [before.live, live, archive[1]], [marks.live_rows, *numbers[::2]], count)
+            rows_by_key = self._sorted_rows(
+                self.live, [before.live, live, archive[1]], [marks.live_rows, *numbers[::2]], count
+            )
             marks = marks._replace(live_start=marks.live_start + read, live_given=marks.live_given + read)
-            own = self._timed(pool)
+            own = self._timed(rows_by_key)
         else:
-            pool = self._pool(self.live, [before.live, live], [marks.live_rows, numbers[0]], count)
-            parts = [before.archive, *archive]
-            own = self._pool(self.archive, parts, [marks.archive_rows, *numbers[1:]], count)
-        return (pool, own), self._bounded(self._with_read(marks, read, own), own)
+            rows_by_key = self._sorted_rows(self.live, [before.live, live], [marks.live_rows, numbers[0]], count)
+            batches = [before.archive, *archive]
+            own = self._sorted_rows(self.archive, batches, [marks.archive_rows, *numbers[1:]], count)
+        return (rows_by_key, own), self._bounded(self._with_read(marks, read, own), own)
 
-    def _with_read(self, marks: Marks, read: Ints, archive: Pool) -> Marks:
-        """Starts of rows that were read back, and of all behind them, are searched again."""
+    def _with_read(self, marks: Marks, read: Ints, archive: SortedRows) -> Marks:
+        """Rows that were read back, and all rows behind them, are searched again."""
         again = np.flatnonzero(read)
         marks = marks._replace(base=marks.base - read)
         if not len(again) or archive.rows is None:
             return marks
         search_from, since = marks.search_from.copy(), marks.missing_since.copy()
         starts = self.archive.times_of(archive.rows)[0]
-        for key in again:  # few: those whose region reached beyond the buffer
+        for key in again:  # few keys: those whose region reached beyond the buffer
             own = starts[archive.key_at[key] : archive.key_at[key + 1]]
             search_from[key] = np.searchsorted(own, since[key])
             since[key] = NOTHING_MISSING
         return marks._replace(search_from=search_from, missing_since=since)
 
-    def _bounded(self, marks: Marks, archive: Pool) -> Marks:
-        """New keys that may have a history miss what lies before their first rows."""
+    def _bounded(self, marks: Marks, archive: SortedRows) -> Marks:
+        """New keys that may have a history lack the rows before their first one."""
         before = self.task.archive.rows_before
         first, end = archive.key_at[:-1], archive.key_at[1:]
         new = marks.missing.is_some & (marks.missing_until == NOTHING_MISSING) & (first + max(before, 1) <= end)
@@ -205,33 +207,33 @@ class IntakeDesk:
         until[new] = starts[first[new] + before - 1] + 1 if before else starts[first[new]]
         return marks._replace(missing_until=until)
 
-    def _pool(
-        self, side: SideWorker, parts: Sequence[pa.RecordBatch | None], numbers: Sequence[Ints], count: int
-    ) -> Pool:
-        """`numbers`: how many rows of each key the first part holds, then the key of each row of the others."""
-        held, *others = numbers
-        rows = joined(parts)
+    def _sorted_rows(
+        self, side: SideWorker, batches: Sequence[pa.RecordBatch | None], numbers: Sequence[Ints], count: int
+    ) -> SortedRows:
+        """`numbers`: number of rows of each key in the first batch, then the key of each row of the other batches."""
+        rows_of_key, *others = numbers
+        rows = joined(batches)
         if rows is None:
-            return Pool(None, np.zeros(count + 1, np.int64))
-        key = np.concatenate([np.repeat(np.arange(len(held)), held), *others])
+            return SortedRows(None, np.zeros(count + 1, np.int64))
+        key = np.concatenate([np.repeat(np.arange(len(rows_of_key)), rows_of_key), *others])
         order = side.in_order(rows, key)
         if order is not None:
             rows, key = rows.take(pa.array(order)), key[order]
-        return Pool(rows, np.searchsorted(key, np.arange(count + 1)))
+        return SortedRows(rows, np.searchsorted(key, np.arange(count + 1)))
 
-    def _timed(self, pool: Pool) -> Pool:
-        """The archive of a table that is its own: the rows that have a time."""
-        if pool.rows is None:
-            return pool
-        timed: Mask = self.archive.times_of(pool.rows)[0] != NO_TIME
+    def _timed(self, rows_by_key: SortedRows) -> SortedRows:
+        """The archive rows of a table that is its own archive: those with a time."""
+        if rows_by_key.rows is None:
+            return rows_by_key
+        timed: Mask = self.archive.times_of(rows_by_key.rows)[0] != NO_TIME
         if timed.all():
-            return pool
+            return rows_by_key
         before = np.concatenate(([0], np.cumsum(timed)))
-        return Pool(pool.rows.filter(pa.array(timed)), before[pool.key_at])
+        return SortedRows(rows_by_key.rows.filter(pa.array(timed)), before[rows_by_key.key_at])
 
 
 def _with_keys(rows: pa.RecordBatch | None, keys: Sequence[str]) -> pa.RecordBatch | None:
-    """Rows without a NULL in their key: NULL equals nothing, so the others join nothing."""
+    """The rows without NULL in their key. NULL equals nothing, so other rows join nothing."""
     if rows is None:
         return None
     is_null: NDArray[np.bool_] = np.zeros(rows.num_rows, np.bool_)

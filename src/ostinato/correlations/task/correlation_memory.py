@@ -1,4 +1,4 @@
-"""A step and what came of it -> what has to be remembered for the next, and how far results can be given."""
+"""A step and its outcome -> the state for the next step, and how far results can be given."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.matching.growths import ProbeMode
-from ostinato.correlations.strategies.recent_buffer import Kept, Missing, at_change_of_time, rows_to_keep
+from ostinato.correlations.strategies.recent_buffer import BufferCut, Missing, at_change_of_time, rows_to_keep
 from ostinato.correlations.strategies.result_order import Future, first_possible_start, future_of
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask
-from ostinato.correlations.strategies.step_matches import Outcome
-from ostinato.correlations.strategies.steps import Step
-from ostinato.correlations.task.correlation_intake import Intake, Pool
+from ostinato.correlations.strategies.step_matches import StepOutcome
+from ostinato.correlations.strategies.steps import StepInput
+from ostinato.correlations.task.correlation_intake import Intake, SortedRows
 from ostinato.correlations.task.correlation_results import KEY
-from ostinato.correlations.task.correlation_state import OFFSET, Marks, Remembered
+from ostinato.correlations.task.correlation_state import OFFSET, CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.rows.matches import ranges
 
@@ -27,20 +27,20 @@ _EARLIEST = NO_TIME // 2
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What may still come after a step."""
+    """Bounds on later steps."""
 
     future: Future
     unsearched_from: Ints
-    """Of each key the archive's first row whose start isn't known."""
+    """For each key, the first archive row whose start isn't known."""
     open_starts: Ints
     first_possible: Ints
-    """Of each key the start up to which no result to come would stand before those that are known."""
+    """For each key: later results have no start before this one, so earlier results can be given."""
 
 
 def outlook_of(
-    task: CorrelationTask, step: Step, outcome: Outcome, known_until: int, missing: Missing, *, caches: bool
+    task: CorrelationTask, step: StepInput, outcome: StepOutcome, known_until: int, missing: Missing, *, caches: bool
 ) -> Outlook:
-    """`missing`: starts neither known nor at hand; `caches`: whether those that were searched are remembered."""
+    """`missing`: starts that are neither known nor in memory. `caches`: whether searched starts are remembered."""
     times = step.archive.times
     future = future_of(times, step.base, task.region, _earliest_ends(task, step, outcome, known_until))
     if caches:
@@ -51,13 +51,13 @@ def outlook_of(
     first = first_possible_start(times, future, unsearched, open_starts, known, task.region, known_until)
     gone = missing.is_some & ~((missing.until <= future.time) & future.begins_at_hand)
     first = np.where(gone, np.minimum(first, missing.since), first)
-    if task.live.clock.has_intervals:
-        first = first - 1  # a live match to come may end before one that was given: results with that start wait too
+    if task.live.time_columns.has_intervals:
+        first = first - 1  # a later live match may end before a given one: results with that start wait, too
     return Outlook(future, unsearched, open_starts, first)
 
 
-def _earliest_ends(task: CorrelationTask, step: Step, outcome: Outcome, known_until: int) -> Ints:
-    """Of each key the least end that a live match to come can have."""
+def _earliest_ends(task: CorrelationTask, step: StepInput, outcome: StepOutcome, known_until: int) -> Ints:
+    """For each key, the earliest end that a later live match can have."""
     times = step.live.times
     result = np.full(times.keys, known_until + 1)
     row = step.live_end if task.modes.live is ProbeMode.INCREMENTAL else outcome.next_live_start
@@ -69,7 +69,7 @@ def _earliest_ends(task: CorrelationTask, step: Step, outcome: Outcome, known_un
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What of the keys and rows stays."""
+    """The keys and rows that stay in memory."""
 
     keys: pa.RecordBatch | None
     marks: Marks
@@ -77,14 +77,14 @@ class Memory:
     archive: pa.RecordBatch | None
     open_starts: pa.RecordBatch | None
     number_of_key: Ints
-    """The new number of each key that stays; -1 for those that are forgotten."""
+    """The new number of each key that stays; -1 for dropped keys."""
     buffered_rows: int
 
     def state(
         self, intake: Intake, cache: pa.RecordBatch | None, held: pa.RecordBatch | None, planner: dict[str, Any]
-    ) -> Remembered:
-        """All that is remembered; `cache` and `held` by the step's numbers of keys."""
-        return Remembered(
+    ) -> CorrelationState:
+        """The state for the next step. `cache` and `held` have the step's key numbers."""
+        return CorrelationState(
             keys=self.keys,
             marks=self.marks,
             live=self.live,
@@ -102,16 +102,16 @@ class Memory:
 def remember(
     task: CorrelationTask,
     intake: Intake,
-    step: Step,
-    outcome: Outcome,
+    step: StepInput,
+    outcome: StepOutcome,
     outlook: Outlook,
     recent_rows: int | None,
     numbered: Ints,
     others: Sequence[pa.RecordBatch | None],
 ) -> Memory:
-    """`numbered`: how many live matches of each key are numbered; `others`: what else is remembered by key."""
+    """`numbered`: number of numbered live matches of each key. `others`: other parts of the state that have keys."""
     live, archive = step.live.times, step.archive.times
-    kept = rows_to_keep(
+    cut = rows_to_keep(
         archive,
         outlook.future,
         outlook.unsearched_from,
@@ -122,38 +122,38 @@ def remember(
     )
     live_first = np.maximum(outcome.next_live_start - task.live.rows_before, live.key_at[:-1])
     if task.shared:
-        live_first, archive_first = _of_both(live_first, kept, step)
+        live_first, archive_first = _of_both(live_first, cut, step)
     else:
-        archive_first = kept.first
-    marks = _marks(task, step, outcome, outlook, kept, live_first, archive_first, numbered)
+        archive_first = cut.first
+    marks = _marks(task, step, outcome, outlook, cut, live_first, archive_first, numbered)
     stays = _keys_that_stay(task, marks, others)
     return Memory(
         keys=None if intake.keys is None else intake.keys.filter(pa.array(stays)),
         marks=marks.taken(stays),
-        live=_kept_rows(intake.live, live_first),
-        archive=None if task.shared else _kept_rows(intake.archive, archive_first),
+        live=_rows_from(intake.live, live_first),
+        archive=None if task.shared else _rows_from(intake.archive, archive_first),
         open_starts=_open_starts(outlook, archive_first, step, stays),
         number_of_key=np.where(stays, np.cumsum(stays) - 1, -1),
-        buffered_rows=int((archive.key_at[1:] - kept.first).sum()),
+        buffered_rows=int((archive.key_at[1:] - cut.first).sum()),
     )
 
 
 def _keys_that_stay(task: CorrelationTask, marks: Marks, others: Sequence[pa.RecordBatch | None]) -> Mask:
-    """Those of which anything is remembered."""
+    """Marks the keys that the state needs."""
     stays: Mask = (marks.live_rows > 0) | (marks.archive_rows > 0) | marks.missing.is_some
-    for part in others:
-        if part is not None:
-            stays[np.asarray(part.column(KEY))] = True
+    for batch in others:
+        if batch is not None:
+            stays[np.asarray(batch.column(KEY))] = True
     return stays if task.keys else np.ones_like(stays)
 
 
-def _of_both(live_first: Ints, kept: Kept, step: Step) -> tuple[Ints, Ints]:
-    """Of a table that is its own archive the rows that one of the sides needs; both are the last of their keys."""
+def _of_both(live_first: Ints, cut: BufferCut, step: StepInput) -> tuple[Ints, Ints]:
+    """For a table that is its own archive: the first rows that one of the sides needs. Both end with their key."""
     archive = step.archive.times
     live_end, archive_end = step.live.times.key_at[1:], archive.key_at[1:]
-    count = np.maximum(live_end - live_first, archive_end - kept.first)
+    count = np.maximum(live_end - live_first, archive_end - cut.first)
     timed = np.minimum(count, np.diff(archive.key_at))
-    if kept.missing.is_some.any():
+    if cut.missing.is_some.any():
         timed = archive_end - at_change_of_time(archive, archive_end - timed)
         count = np.maximum(count, timed)
     return live_end - count, archive_end - timed
@@ -161,10 +161,10 @@ def _of_both(live_first: Ints, kept: Kept, step: Step) -> tuple[Ints, Ints]:
 
 def _marks(
     task: CorrelationTask,
-    step: Step,
-    outcome: Outcome,
+    step: StepInput,
+    outcome: StepOutcome,
     outlook: Outlook,
-    kept: Kept,
+    cut: BufferCut,
     live_first: Ints,
     archive_first: Ints,
     numbered: Ints,
@@ -173,9 +173,9 @@ def _marks(
     given = step.live_end
     if task.modes.live is not ProbeMode.INCREMENTAL:
         given = step.given.copy()
-        found = outcome.live_found
-        if found is not None and len(found.start):
-            np.maximum.at(given, live.key_of(found.start), found.start + 1)
+        probe_matches = outcome.live_probe_matches
+        if probe_matches is not None and len(probe_matches.start):
+            np.maximum.at(given, live.key_of(probe_matches.start), probe_matches.start + 1)
     known_from = np.maximum(outlook.unsearched_from, outlook.future.row)
     return Marks(
         live_rows=live.key_at[1:] - live_first,
@@ -185,12 +185,12 @@ def _marks(
         archive_rows=archive.key_at[1:] - archive_first,
         base=step.base + archive_first - archive.key_at[:-1],
         search_from=np.maximum(known_from - archive_first, 0),
-        missing_since=kept.missing.since,
-        missing_until=kept.missing.until,
+        missing_since=cut.missing.since,
+        missing_until=cut.missing.until,
     )
 
 
-def _kept_rows(pool: Pool, first: Ints) -> pa.RecordBatch | None:
+def _rows_from(pool: SortedRows, first: Ints) -> pa.RecordBatch | None:
     if pool.rows is None:
         return None
     end = pool.key_at[1:]
@@ -198,8 +198,8 @@ def _kept_rows(pool: Pool, first: Ints) -> pa.RecordBatch | None:
     return pool.rows.take(pa.array(stay)) if len(stay) else None
 
 
-def _open_starts(outlook: Outlook, first: Ints, step: Step, stays: Mask) -> pa.RecordBatch | None:
-    """Those that a live match to come can reach, and whose rows are at hand."""
+def _open_starts(outlook: Outlook, first: Ints, step: StepInput, stays: Mask) -> pa.RecordBatch | None:
+    """The open starts that a later live match can reach and whose rows are in memory."""
     rows = outlook.open_starts
     key = step.archive.times.key_of(rows)
     wanted = (rows >= outlook.future.row[key]) & (rows >= first[key])
@@ -210,26 +210,28 @@ def _open_starts(outlook: Outlook, first: Ints, step: Step, stays: Mask) -> pa.R
     return pa.RecordBatch.from_arrays([pa.array(number[key]), pa.array(rows - first[key])], names=[KEY, OFFSET])
 
 
-def _renumbered(part: pa.RecordBatch | None, number_of_key: Ints) -> pa.RecordBatch | None:
-    """The same rows by the new numbers of their keys."""
-    if part is None:
+def _renumbered(batch: pa.RecordBatch | None, number_of_key: Ints) -> pa.RecordBatch | None:
+    """The same rows with the new numbers of their keys."""
+    if batch is None:
         return None
-    key = pa.array(number_of_key[np.asarray(part.column(KEY))])
-    return part.set_column(0, part.schema.field(0), key)
+    key = pa.array(number_of_key[np.asarray(batch.column(KEY))])
+    return batch.set_column(0, batch.schema.field(0), key)
 
 
-def live_numbers(task: CorrelationTask, intake: Intake, step: Step, outcome: Outcome) -> tuple[Ints | None, Ints]:
-    """MATCH_NUMBER() of each live match found, where it is asked for, and of the last one of each key."""
-    before, found = intake.marks.number, outcome.live_found
-    if not task.live.reads_number or found is None:
+def live_numbers(
+    task: CorrelationTask, intake: Intake, step: StepInput, outcome: StepOutcome
+) -> tuple[Ints | None, Ints]:
+    """MATCH_NUMBER() of each live match, if the query reads it, and of the last one of each key."""
+    before, probe_matches = intake.marks.number, outcome.live_probe_matches
+    if not task.live.reads_number or probe_matches is None:
         return None, before
     times = step.live.times
-    key, last = times.key_of(found.start), found.start + found.length
+    key, last = times.key_of(probe_matches.start), probe_matches.start + probe_matches.length
     incremental = task.modes.live is ProbeMode.INCREMENTAL
-    new = last > step.given[key] if incremental else found.start >= step.given[key]
-    places = np.flatnonzero(new)
-    by = last if incremental else found.start
-    order = places[np.lexsort((by[places], key[places]))]
+    new = last > step.given[key] if incremental else probe_matches.start >= step.given[key]
+    chosen = np.flatnonzero(new)
+    by = last if incremental else probe_matches.start
+    order = chosen[np.lexsort((by[chosen], key[chosen]))]
     first = np.searchsorted(key[order], np.arange(times.keys))
     number = np.zeros(len(key), np.int64)
     number[order] = before[key[order]] + np.arange(len(order)) - first[key[order]] + 1

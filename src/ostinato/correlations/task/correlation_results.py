@@ -1,4 +1,4 @@
-"""Pairs of matches -> result rows: the columns of both, and when the correlation starts and ends."""
+"""Pairs of matches -> result rows: start and end of the correlation, then the columns of both matches."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from ostinato.clause.matching.growths import ProbeMatches
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
-from ostinato.correlations.plan.correlation_plan import Clock
+from ostinato.correlations.plan.correlation_plan import TimeColumns
 from ostinato.correlations.strategies.joining import OrderedPairs, Pairs, by_start
 from ostinato.correlations.strategies.result_order import ResultTimes, merged_order
 from ostinato.correlations.strategies.sides import Ints
-from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, Outcome
-from ostinato.correlations.task.correlation_state import Remembered
+from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, StepOutcome
+from ostinato.correlations.task.correlation_state import CorrelationState
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.correlations.task.side_rows import WindowSide
 from ostinato.expressions import types as t
@@ -24,13 +24,13 @@ from ostinato.rows.batches import one_array
 from ostinato.rows.times import DAY_US
 from ostinato.streams.record_batches import joined, split
 
-KEY, START, END, PLACE = "__ost_key", "__ost_start", "__ost_end", "__ost_place"
+KEY, START, END, POSITION = "__ost_key", "__ost_start", "__ost_end", "__ost_place"
 LIVE, ARCHIVE = "live", "archive"
 
 
 def output_fields(task: CorrelationTask) -> pa.Schema:
-    """The columns of results: the correlation's own, then those of the live and of the archive match."""
-    kind = task.live.clock.type
+    """The columns of results: the correlation's own, then those of the live and the archive match."""
+    kind = task.live.time_columns.type
     own = [pa.field(CORRELATION_START, kind), pa.field(CORRELATION_END, kind)]
     return pa.schema([*own, *_fields(task.live, LIVE), *_fields(task.archive, ARCHIVE)])
 
@@ -44,11 +44,11 @@ def _fields(side: SideTask, prefix: str) -> list[pa.Field]:
     ]
 
 
-def moments(values: Ints, clock: Clock) -> pa.Array:
-    """Times as the clock's type has them."""
-    if clock.type == t.DATE:
-        return pa.array(values // DAY_US).cast(pa.int32()).cast(clock.type)
-    return pa.array(values).cast(clock.type)
+def moments(values: Ints, time_columns: TimeColumns) -> pa.Array:
+    """Times in the type of the time columns."""
+    if time_columns.type == t.DATE:
+        return pa.array(values // DAY_US).cast(pa.int32()).cast(time_columns.type)
+    return pa.array(values).cast(time_columns.type)
 
 
 class ResultWriter:
@@ -59,18 +59,18 @@ class ResultWriter:
         self.schema = output_fields(task)
         own = [pa.field(name, pa.int64()) for name in (KEY, START, END)]
         self.held_schema = pa.schema([*own, *self.schema])
-        cached = [pa.field(name, pa.int64()) for name in (KEY, PLACE, START, END)]
+        cached = [pa.field(name, pa.int64()) for name in (KEY, POSITION, START, END)]
         self.cache_schema = pa.schema([*cached, *_fields(task.archive, ARCHIVE)])
         self._texts = frozenset(name for name in task.live.typed.plan.shown if _is_text(task.live.column_type(name)))
         self._equal_keys = [
             (name, other)
             for name, other in task.keys
             if task.live.column_type(name) == task.archive.column_type(other)
-            and not pa.types.is_floating(task.live.column_type(name))  # 0.0 equals -0.0, and is another value
+            and not pa.types.is_floating(task.live.column_type(name))  # 0.0 equals -0.0, but the values differ
         ]
 
-    def rows(self, live: WindowSide, outcome: Outcome, number: Ints | None, before: Remembered) -> NewResults:
-        """The pairs as result rows, by key, start and end."""
+    def rows(self, live: WindowSide, outcome: StepOutcome, number: Ints | None, before: CorrelationState) -> NewResults:
+        """The pairs as result rows, ordered by key, start and end."""
         task, growths = self.task, outcome.growths
         unordered = Pairs(outcome.live_of_pair, outcome.growth_of_pair)
         pairs = by_start(unordered, growths.key, growths.start, len(outcome.live.key))
@@ -80,19 +80,19 @@ class ResultWriter:
         used, taken = _compacted(pairs.growth, pairs.of_growth)
         values = self.archive_values(outcome, used, before, others)
         of_archive = equal | {name: array.take(taken) for name, array in values.items()}
-        start = moments(growths.start, task.live.clock).take(pa.array(pairs.growth))
-        end = moments(outcome.live.end, task.live.clock).take(pa.array(pairs.live))
+        start = moments(growths.start, task.live.time_columns).take(pa.array(pairs.growth))
+        end = moments(outcome.live.end, task.live.time_columns).take(pa.array(pairs.live))
         in_order = [of_archive[name] for name in task.archive.output_names]
         return NewResults(pairs, outcome, _typed([start, end, *of_live.values(), *in_order], self.schema))
 
     def _live_columns(
-        self, live: WindowSide, outcome: Outcome, number: Ints | None, pairs: OrderedPairs
+        self, live: WindowSide, outcome: StepOutcome, number: Ints | None, pairs: OrderedPairs
     ) -> dict[str, pa.Array]:
-        """The live matches' output columns for the pairs; each is computed once."""
-        assert outcome.live_found is not None
+        """The live matches' output columns, for each pair. A match is computed once."""
+        assert outcome.live_probe_matches is not None
         used, taken = _compacted(pairs.live, pairs.of_live)
-        found = outcome.live.found[used]
-        values = live.values(outcome.live_found, found, None if number is None else number[found]).arrays
+        index = outcome.live.match_index[used]
+        values = live.values(outcome.live_probe_matches, index, None if number is None else number[index]).arrays
         of_key = RunsOfKeys(outcome.live.key[used], pairs.of_live[used])
         return {
             name: of_key.repeated(values[name]) if name in self._texts else values[name].take(taken)
@@ -100,53 +100,55 @@ class ResultWriter:
         }
 
     def archive_values(
-        self, outcome: Outcome, chosen: Ints, before: Remembered, names: Sequence[str]
+        self, outcome: StepOutcome, chosen: Ints, before: CorrelationState, names: Sequence[str]
     ) -> dict[str, pa.Array]:
-        """Some of the archive's output columns for these growths of the step."""
+        """The named output columns of the archive side, for some growths of the step."""
         assert isinstance(outcome.archive, WindowSide)
-        return self.growth_values(outcome.growths, outcome.archive_found, outcome.archive, chosen, before, names)
+        return self.growth_values(
+            outcome.growths, outcome.archive_probe_matches, outcome.archive, chosen, before, names
+        )
 
     def growth_values(
         self,
         growths: Growths,
-        found: ProbeMatches | None,
+        probe_matches: ProbeMatches | None,
         side: WindowSide,
         chosen: Ints,
-        before: Remembered,
+        before: CorrelationState,
         names: Sequence[str],
     ) -> dict[str, pa.Array]:
-        """Of growths that are chosen once each; their values are computed, or taken from the cache."""
+        """Values of growths, each chosen once: computed, or taken from the cache."""
         growths = growths.chosen(chosen)
-        is_new = growths.found != NOT_FOUND_HERE
-        parts: list[Sequence[pa.Array]] = []
+        is_new = growths.match_index != NOT_FOUND_HERE
+        pieces: list[Sequence[pa.Array]] = []
         if is_new.any() or before.cache is None:
-            assert found is not None
-            values = side.values(found, growths.found[is_new])
-            parts.append([values.arrays[name] for name in names])
+            assert probe_matches is not None
+            values = side.values(probe_matches, growths.match_index[is_new])
+            pieces.append([values.arrays[name] for name in names])
         if not is_new.all():
             assert before.cache is not None
-            stored = pa.array(growths.stored[~is_new])
-            parts.append([before.cache.column(f"{ARCHIVE}.{name}").take(stored) for name in names])
-        if len(parts) == 1:
-            return dict(zip(names, parts[0], strict=True))
-        place = np.empty(len(is_new), np.int64)
-        place[np.concatenate([np.flatnonzero(is_new), np.flatnonzero(~is_new)])] = np.arange(len(is_new))
-        columns = [one_array(pa.chunked_array(pieces)).take(pa.array(place)) for pieces in zip(*parts, strict=True)]
+            stored = pa.array(growths.cache_index[~is_new])
+            pieces.append([before.cache.column(f"{ARCHIVE}.{name}").take(stored) for name in names])
+        if len(pieces) == 1:
+            return dict(zip(names, pieces[0], strict=True))
+        position = np.empty(len(is_new), np.int64)
+        position[np.concatenate([np.flatnonzero(is_new), np.flatnonzero(~is_new)])] = np.arange(len(is_new))
+        columns = [one_array(pa.chunked_array(column)).take(pa.array(position)) for column in zip(*pieces, strict=True)]
         return dict(zip(names, columns, strict=True))
 
-    def cache(self, outcome: Outcome, kept: Ints, before: Remembered) -> pa.RecordBatch | None:
-        """Growths that later steps may need, with their values."""
-        if not len(kept):
+    def cache(self, outcome: StepOutcome, chosen: Ints, before: CorrelationState) -> pa.RecordBatch | None:
+        """The result cache: growths that later steps may need, with their values."""
+        if not len(chosen):
             return None
-        growths = outcome.growths.chosen(kept)
-        numbers = [pa.array(column) for column in (growths.key, growths.place, growths.start, growths.end)]
-        values = self.archive_values(outcome, kept, before, self.task.archive.output_names)
+        growths = outcome.growths.chosen(chosen)
+        numbers = [pa.array(column) for column in (growths.key, growths.position, growths.start, growths.end)]
+        values = self.archive_values(outcome, chosen, before, self.task.archive.output_names)
         return _typed([*numbers, *values.values()], self.cache_schema)
 
     def split(
         self, held: pa.RecordBatch | None, new: NewResults | None, first_possible: Ints | None
     ) -> tuple[pa.Table, pa.RecordBatch | None]:
-        """What can be given and what waits, both by key, start and end as what comes in. None: nothing has to wait."""
+        """Results that can be given, and those that wait, ordered by key, start and end. None: nothing waits."""
         if held is None and new is not None and first_possible is None:
             return pa.Table.from_batches([new.rows]), None
         latest = None if new is None else new.with_times(self.held_schema)
@@ -166,21 +168,21 @@ class ResultWriter:
 
 @dataclass(frozen=True, slots=True)
 class NewResults:
-    """The results of one step, by key, start and end."""
+    """The results of one step, ordered by key, start and end."""
 
     pairs: OrderedPairs
-    outcome: Outcome
+    outcome: StepOutcome
     rows: pa.RecordBatch
 
     def with_times(self, schema: pa.Schema) -> pa.RecordBatch:
-        """With what puts them in order among those that wait."""
+        """The rows with key, start and end in front, to merge them with waiting results."""
         live, growths = self.outcome.live, self.outcome.growths
         own = [live.key[self.pairs.live], growths.start[self.pairs.growth], live.end[self.pairs.live]]
         return pa.RecordBatch.from_arrays([*map(pa.array, own), *self.rows.columns], schema=schema)
 
 
 class RunsOfKeys:
-    """Result rows lie key by key: a text that all rows of a key have is written in runs, not taken row by row."""
+    """Repeats texts that are equal for all rows of a key. Rows are grouped by key, so runs are faster than take."""
 
     def __init__(self, key: Ints, pairs: Ints) -> None:
         """Of matches, key by key: the key, and how many pairs it is in (one at least)."""
@@ -198,13 +200,13 @@ def _times_of(results: pa.RecordBatch) -> ResultTimes:
 
 
 def cached_starts(cache: pa.RecordBatch) -> int:
-    """How many archive starts the cache knows matches of; they lie together."""
-    key, place = np.asarray(cache.column(KEY)), np.asarray(cache.column(PLACE))
-    return 1 + int(((key[1:] != key[:-1]) | (place[1:] != place[:-1])).sum())
+    """Number of archive starts in the cache. Growths of a start are adjacent."""
+    key, position = np.asarray(cache.column(KEY)), np.asarray(cache.column(POSITION))
+    return 1 + int(((key[1:] != key[:-1]) | (position[1:] != position[:-1])).sum())
 
 
 def _compacted(chosen: Ints, times_chosen: Ints) -> tuple[Ints, pa.Array]:
-    """What is chosen at all, ascending, and the place of each choice among it."""
+    """The distinct chosen indices, ascending, and the position of each choice among them."""
     used = np.flatnonzero(times_chosen)
     if len(used) == len(times_chosen):
         return used, pa.array(chosen)
@@ -212,7 +214,7 @@ def _compacted(chosen: Ints, times_chosen: Ints) -> tuple[Ints, pa.Array]:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    """Of these types equal values are the same value; 0.0 and -0.0 aren't."""
+    """Whether equal values of the type are identical, unlike 0.0 and -0.0."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
 
 

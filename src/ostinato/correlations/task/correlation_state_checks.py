@@ -1,4 +1,4 @@
-"""A correlation's state that was read back -> STATE_FORMAT where its parts don't fit the query or one another."""
+"""Checks a correlation's restored state: STATE_FORMAT if its parts don't fit the query or one another."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.sides import NO_TIME, Ints
-from ostinato.correlations.task.correlation_results import KEY, PLACE, START, ResultWriter
-from ostinato.correlations.task.correlation_state import OFFSET, STATE, Marks, Remembered
+from ostinato.correlations.task.correlation_results import KEY, POSITION, START, ResultWriter
+from ostinato.correlations.task.correlation_state import OFFSET, STATE, CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.streams.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
 
 
-def check_remembered(
-    state: Remembered, task: CorrelationTask, writer: ResultWriter, live: pa.Table | None, archive: pa.Table | None
+def check_state(
+    state: CorrelationState,
+    task: CorrelationTask,
+    writer: ResultWriter,
+    live: pa.Table | None,
+    archive: pa.Table | None,
 ) -> None:
-    """Raises STATE_FORMAT. `live` and `archive` are the rows that arrive beside the state."""
+    """Raises STATE_FORMAT. `live` and `archive` are the arriving rows."""
     check_ranges(STATE, {"the time up to which rows are known": (state.known_until, NO_TIME, LARGEST)})
     _check_keys(state, task)
     _check_marks(state, task)
@@ -32,7 +36,7 @@ def check_remembered(
     _check_plain_numbers(state.planner)
 
 
-def _check_keys(state: Remembered, task: CorrelationTask) -> None:
+def _check_keys(state: CorrelationState, task: CorrelationTask) -> None:
     count = len(state.marks.base)
     if not task.keys:
         check(state.keys is None and count <= 1, STATE, "there are keys where none were asked for")
@@ -45,7 +49,7 @@ def _check_keys(state: Remembered, task: CorrelationTask) -> None:
     check(state.keys.num_rows == count, STATE, "there are other keys than marks")
 
 
-def _check_marks(state: Remembered, task: CorrelationTask) -> None:
+def _check_marks(state: CorrelationState, task: CorrelationTask) -> None:
     marks: Marks = state.marks
     archive_rows = marks.live_rows if task.shared else LARGEST
     check_ranges(
@@ -70,47 +74,47 @@ def _count(rows: pa.RecordBatch | None) -> int:
 
 
 def _check_rows(
-    kept: pa.RecordBatch | None, waiting: pa.RecordBatch | None, arriving: pa.Table | None, side: SideTask
+    in_memory: pa.RecordBatch | None, waiting: pa.RecordBatch | None, arriving: pa.Table | None, side: SideTask
 ) -> None:
-    """Kept rows have the columns of those that arrive; where none do, at least those that the clause reads."""
+    """Rows of the state have the columns of arriving rows. If none arrive, they have those that the clause reads."""
     wanted = set(side.no_rows().schema.names)
-    for rows in (kept, waiting):
+    for rows in (in_memory, waiting):
         if rows is None:
             continue
         check(wanted <= set(rows.schema.names), STATE, "rows lack a column")
         if arriving is not None:
             check_columns_are(rows, {field.name: field.type for field in arriving.schema}, STATE)
-    if kept is not None and waiting is not None:
-        check(kept.schema == waiting.schema, STATE, "rows have different columns")
+    if in_memory is not None and waiting is not None:
+        check(in_memory.schema == waiting.schema, STATE, "rows have different columns")
 
 
-def _check_by_key(state: Remembered, writer: ResultWriter) -> None:
-    """What belongs to keys by their numbers, and lies key by key."""
+def _check_by_key(state: CorrelationState, writer: ResultWriter) -> None:
+    """Checks the parts that have key numbers and are ordered by key."""
     keys = len(state.marks.base)
     if state.open_starts is not None:
         check_columns_are(state.open_starts, {KEY: pa.int64(), OFFSET: pa.int64()}, STATE)
         key = _numbers(state.open_starts, KEY, keys)
         offset = whole_numbers(state.open_starts.column(OFFSET), STATE)
         check_ranges(STATE, {"an open start": (offset, 0, state.marks.archive_rows[key] - 1)})
-    for part, schema, then in ((state.cache, writer.cache_schema, PLACE), (state.held, writer.held_schema, START)):
-        if part is not None:
-            check_columns_are(part, {field.name: field.type for field in schema}, STATE)
-            key = _numbers(part, KEY, keys)
+    for batch, schema, then in ((state.cache, writer.cache_schema, POSITION), (state.held, writer.held_schema, START)):
+        if batch is not None:
+            check_columns_are(batch, {field.name: field.type for field in schema}, STATE)
+            key = _numbers(batch, KEY, keys)
             for name in [name for name in schema.names if name.startswith("__ost_")]:
-                check_ranges(STATE, {name: (whole_numbers(part.column(name), STATE), -LARGEST, LARGEST)})
-            later = np.asarray(part.column(then))
+                check_ranges(STATE, {name: (whole_numbers(batch.column(name), STATE), -LARGEST, LARGEST)})
+            later = np.asarray(batch.column(then))
             in_order = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (later[1:] >= later[:-1]))
             check(in_order.all(), STATE, "results are out of order")
 
 
-def _numbers(part: pa.RecordBatch, name: str, keys: int) -> Ints:
-    numbers = whole_numbers(part.column(name), STATE)
+def _numbers(batch: pa.RecordBatch, name: str, keys: int) -> Ints:
+    numbers = whole_numbers(batch.column(name), STATE)
     check_ranges(STATE, {"the number of a key": (numbers, 0, keys - 1)})
     return numbers
 
 
 def _check_plain_numbers(value: Any) -> None:
-    """Counts, costs and times: all numbers of the planner and of the totals are finite and not negative."""
+    """Checks that all numbers of the planner and the totals are finite and not negative."""
     if isinstance(value, dict):
         for one in value.values():
             _check_plain_numbers(one)

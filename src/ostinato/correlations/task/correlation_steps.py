@@ -1,4 +1,4 @@
-"""What was taken in -> the step that strategies work on; and many rows -> several steps, by time."""
+"""Taken-in rows -> the input of a step; many rows -> several steps, by time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pyarrow as pa
 
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Times, first_longer
 from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths
-from ostinato.correlations.strategies.steps import CodesOfValues, Step
+from ostinato.correlations.strategies.steps import CodesOfValues, StepInput
 from ostinato.correlations.task.correlation_intake import Intake
-from ostinato.correlations.task.correlation_state import Remembered
+from ostinato.correlations.task.correlation_state import CorrelationState
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.correlations.task.side_rows import SideWorker, WindowSide
 from ostinato.streams.record_batches import as_batch
 
 
 class Sides(NamedTuple):
-    """Both sides' rows, ready to be searched."""
+    """The rows of both sides, ready to be searched."""
 
     live: WindowSide
     archive: WindowSide
@@ -27,14 +27,14 @@ class Sides(NamedTuple):
 
 def step_of(
     task: CorrelationTask,
-    before: Remembered,
+    before: CorrelationState,
     intake: Intake,
     sides: Sides,
     codes: CodesOfValues | None,
     *,
     finished: bool,
-) -> Step:
-    """The rows of a step with what is remembered of them."""
+) -> StepInput:
+    """The input of a step: its rows, with the state about them."""
     marks = intake.marks
     live_at, archive_at = sides.live.times.key_at, sides.archive.times.key_at
     first_start = live_at[:-1] + marks.live_start
@@ -44,7 +44,7 @@ def step_of(
     for side, end in ((sides.live, live_end), (sides.archive, archive_end)):
         side.known_until = min(side.known_until, _before_waiting(side.times, end))
         side.decided_until = end
-    return Step(
+    return StepInput(
         live=sides.live,
         archive=sides.archive,
         region=task.region,
@@ -64,23 +64,23 @@ def step_of(
 
 
 def _consumable(side: WindowSide, task: SideTask, known_until: int | None, start: Ints) -> Ints:
-    """Of each key the row before which rows may be consumed: what lasts longer than is known waits. None: nothing."""
+    """For each key, the row before which rows may be consumed. Rows that end after `known_until` wait; None: none."""
     end = side.times.key_at[1:]
     if known_until is None:
         return end
-    if task.clock.has_intervals:
+    if task.time_columns.has_intervals:
         end = first_longer(side.times, known_until)
     return np.maximum(end - task.rows_after, np.minimum(start, end))
 
 
 def _before_waiting(times: Times, end: Ints) -> int:
-    """Rows at hand that can't be consumed yet are among those that follow: these are later than this."""
+    """The time before the first row that waits. Rows in later steps are later than this."""
     waiting = end[end < times.key_at[1:]]
     return max(int(times.start[waiting].min(initial=np.iinfo(np.int64).max)) - 1, NO_TIME)
 
 
-def _reopened(before: Remembered, intake: Intake, archive_at: Ints) -> Ints:
-    """The archive's rows whose starts were open after the last step."""
+def _reopened(before: CorrelationState, intake: Intake, archive_at: Ints) -> Ints:
+    """The archive rows whose starts were open after the last step."""
     if before.open_starts is None:
         return np.empty(0, np.int64)
     key, offset = (np.asarray(column) for column in before.open_starts.columns)
@@ -89,19 +89,19 @@ def _reopened(before: Remembered, intake: Intake, archive_at: Ints) -> Ints:
     return rows
 
 
-def _known(before: Remembered) -> Growths:
+def _known(before: CorrelationState) -> Growths:
     """The archive matches of the cache."""
     if before.cache is None:
         return Growths.none()
-    key, place, start, end = (np.asarray(column) for column in before.cache.columns[:4])
-    return Growths(key, place, start, end, np.full(len(key), NOT_FOUND_HERE), np.arange(len(key)))
+    key, position, start, end = (np.asarray(column) for column in before.cache.columns[:4])
+    return Growths(key, position, start, end, np.full(len(key), NOT_FOUND_HERE), np.arange(len(key)))
 
 
 # --- many rows --------------------------------------------------------------------------------------------------------
 
 
 class StepRows(NamedTuple):
-    """The rows of one step, and up to when rows are known then."""
+    """The rows of one step, and its watermark."""
 
     live: pa.Table | None
     archive: pa.Table | None
@@ -109,33 +109,30 @@ class StepRows(NamedTuple):
     finished: bool
 
 
-def in_steps(
-    sides: tuple[SideWorker, SideWorker], whole: StepRows, first_rows: int, step_rows: int
-) -> Iterator[StepRows]:
-    """The same rows in steps of about so many live rows, by time; rows of one time are never parted."""
-    count = 0 if whole.live is None else whole.live.num_rows
-    if whole.live is None or count <= first_rows:
-        yield whole
+def in_steps(sides: tuple[SideWorker, SideWorker], all_rows: StepRows, step_rows: int) -> Iterator[StepRows]:
+    """Splits rows into steps of about `step_rows` live rows, by time. Rows of one time stay in one step."""
+    count = 0 if all_rows.live is None else all_rows.live.num_rows
+    if all_rows.live is None or count <= step_rows:
+        yield all_rows
         return
-    live = _ByTime.of(sides[0], whole.live)
-    archive = None if whole.archive is None else _ByTime.of(sides[1], whole.archive)
-    if not whole.finished:
-        count = live.before(whole.watermark)
+    live = _ByTime.of(sides[0], all_rows.live)
+    archive = None if all_rows.archive is None else _ByTime.of(sides[1], all_rows.archive)
+    if not all_rows.finished:
+        count = live.before(all_rows.watermark)
     at = 0
-    size = first_rows
-    while at + size < count:
-        watermark = int(live.times[at + size - 1])
+    while at + step_rows < count:
+        watermark = int(live.times[at + step_rows - 1])
         end = live.before(watermark)
         if end >= count:
             break
         others = None if archive is None else archive.next(watermark)
         yield StepRows(live.next(watermark), others, watermark, False)
-        at, size = end, step_rows
-    yield StepRows(live.rest(), None if archive is None else archive.rest(), whole.watermark, whole.finished)
+        at = end
+    yield StepRows(live.rest(), None if archive is None else archive.rest(), all_rows.watermark, all_rows.finished)
 
 
 class _ByTime:
-    """Rows by time, handed out from the front."""
+    """Rows ordered by time, handed out from the front."""
 
     def __init__(self, times: Ints, rows: pa.Table) -> None:
         self.times = times
@@ -151,7 +148,7 @@ class _ByTime:
         return _ByTime(times[order], rows.take(pa.array(order)))
 
     def before(self, watermark: int) -> int:
-        """How many rows have a time up to the watermark."""
+        """Number of rows with a time up to the watermark."""
         return int(np.searchsorted(self.times, watermark, side="right"))
 
     def next(self, watermark: int) -> pa.Table:

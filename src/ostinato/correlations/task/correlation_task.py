@@ -1,4 +1,4 @@
-"""What a worker needs to know of a correlation: both sides' plans, how rows arrive, how they are to be matched."""
+"""The task of a worker: both sides' plans, the columns of arriving rows, and the options of matching."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import MatchMode
 from ostinato.correlations.language.correlation import Region
-from ostinato.correlations.plan.correlation_plan import Clock
+from ostinato.correlations.plan.correlation_plan import TimeColumns
 from ostinato.correlations.strategies.step_matches import Modes
 from ostinato.expressions.syntax import Expr, MatchNumber, walk
 
-StrategyChoice = Literal["auto", "window_first", "eager", "live_first", "archive_first"]
+StrategyChoice = Literal["auto", "eager", "live_first", "archive_first"]
 
 
 @dataclass(frozen=True, slots=True)
 class SideTask:
-    """One clause, and under which names its rows arrive."""
+    """One clause, and the column names of its arriving rows."""
 
     typed: TypedPlan
-    clock: Clock
+    time_columns: TimeColumns
     key_types: tuple[pa.DataType, ...] = ()
     """The types of the PARTITION BY columns."""
     conditions: tuple[tuple[str, int], ...] = ()
-    """In which arriving column and bit each row condition is."""
+    """The arriving column and bit of each row condition."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """The plan's names of columns that arrive under another one."""
+    """Columns that arrive under another name: the plan's name -> the arriving name."""
 
     def arriving(self, name: str) -> str:
         return self.columns.get(name, name)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that the plan reads, by its own names."""
+        """The columns that the plan reads, with the plan's names."""
         bound = self.typed.plan.bound
         order = (key.column for key in bound.order_by)
         inputs = (item.name for item in self.typed.plan.inputs)
@@ -57,28 +57,28 @@ class SideTask:
         return (*plan.shown, *(slot_name(i) for i in range(len(plan.slots))))
 
     def column_type(self, name: str) -> pa.DataType:
-        """The type of a column that is shown."""
+        """The type of a PARTITION BY column."""
         return self.key_types[self.typed.plan.bound.partition_by.index(name)]
 
     def no_rows(self) -> pa.RecordBatch:
-        """The columns as they arrive, without rows."""
+        """An empty batch with the arriving columns."""
         plan = self.typed.plan
         types = {item.name: self.typed.input_types[item.expr] for item in plan.inputs}
         types |= dict(zip(plan.bound.partition_by, self.key_types, strict=True))
-        arrays = {self.arriving(name): pa.array([], types.get(name, self.clock.type)) for name in self.names}
+        arrays = {self.arriving(name): pa.array([], types.get(name, self.time_columns.type)) for name in self.names}
         arrays |= {name: pa.array([], pa.int64()) for name, _ in self.conditions}
         return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
     @property
     def rows_before(self) -> int:
-        """How many rows in front of a start may be read."""
+        """Number of rows before a start that conditions and measures may read."""
         plan = self.typed.plan
         must_stay = self.reads_number or plan.nfa.at_start != plan.nfa.elsewhere
         return max(margins_of(plan).before, int(must_stay))
 
     @property
     def rows_after(self) -> int:
-        """How many rows must have come behind a row before it may be in a match."""
+        """Number of rows that must follow a row before a match may use it."""
         plan = self.typed.plan
         waits_for_end = any(ACCEPT_AT_END in state.choices for state in plan.nfa.states)
         must_follow = waits_for_end and plan.bound.clause.mode is MatchMode.INCREMENTAL
@@ -86,12 +86,12 @@ class SideTask:
 
     @property
     def reads_number(self) -> bool:
-        """Whether MATCH_NUMBER() is asked for."""
+        """Whether the clause uses MATCH_NUMBER()."""
         return self.counts_in_define or _mentions_number(self.typed.plan.slots)
 
     @property
     def counts_in_define(self) -> bool:
-        """Whether MATCH_NUMBER() decides what is a match."""
+        """Whether DEFINE uses MATCH_NUMBER()."""
         return _mentions_number(self.typed.plan.run_conditions)
 
 
@@ -109,11 +109,11 @@ class CorrelationTask:
     keys: tuple[tuple[str, str], ...]
     """PARTITION BY columns that are equal, as (live column, archive column), by the plans' names."""
     shared: bool = False
-    """Whether the live rows are the archive's rows too."""
+    """Whether the live table is its own archive."""
     has_history: bool = False
     """Whether the archive may hold rows older than the first that arrive."""
     equalities: tuple[tuple[int, int], ...] = ()
-    """Slots of the live and of the archive match that the join asks to be equal."""
+    """Slots of the live and the archive match that the join requires to be equal."""
 
     @property
     def modes(self) -> Modes:
@@ -127,40 +127,41 @@ class CorrelationTask:
 
     @property
     def has_fixed_distances(self) -> bool:
-        """Whether a start is equally far from the archive's end for all: events that last hide one another in turn."""
-        return self.region.kind != "rows" or not self.archive.clock.has_intervals
+        """Whether all live matches see the same rows behind an archive start. With intervals, they may not."""
+        return self.region.kind != "rows" or not self.archive.time_columns.has_intervals
 
     def bounded(self, task: Task) -> Task:
-        """The archive's task with matches cut where the region ends: later ends join nothing."""
+        """The archive's task with matches limited to the size of the region. Longer ones join nothing."""
         size = int(self.region.size)
         if self.region.kind == "rows":
             return replace(task, max_length=size if task.max_length is None else min(task.max_length, size))
         return replace(task, within_us=size if task.within_us is None else min(task.within_us, size))
 
     def fingerprint(self) -> str:
-        """Tells apart queries whose states mean different things."""
-        asked: list[object] = [self.region, self.keys, self.shared]
+        """Differs between queries whose states aren't interchangeable."""
+        identity: list[object] = [self.region, self.keys, self.shared]
         for side in (self.live, self.archive):
             plan, settings = side.typed.plan, side.typed.settings
             inputs = [(item.name, str(side.typed.input_types[item.expr])) for item in plan.inputs]
             clause = render_clause(plan.bound.clause)
-            asked += [clause, plan.shown, inputs, side.conditions, sorted(side.columns.items())]
-            asked += [settings.ansi, settings.timezone, side.clock.start, side.clock.end, str(side.clock.type)]
-        return hashlib.sha256(repr(asked).encode()).hexdigest()
+            identity += [clause, plan.shown, inputs, side.conditions, sorted(side.columns.items())]
+            times = side.time_columns
+            identity += [settings.ansi, settings.timezone, times.start, times.end, str(times.type)]
+        return hashlib.sha256(repr(identity).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class CorrelationOptions:
-    """How a correlation is computed; none of it changes the results."""
+    """How a correlation is computed. No option changes the results."""
 
     strategy: StrategyChoice = "auto"
     cache: bool = True
     recent_rows: int | None = None
-    """How many rows of a key the recent buffer holds; None: as many as regions need."""
+    """Number of rows of a key in the recent buffer; None: as many as regions need."""
     ordered: bool = True
-    """Whether results wait until no earlier one of their key can come."""
+    """Whether a result waits until no earlier one of its key can follow."""
     step_rows: int = 1 << 18
-    """Many rows that come at once are matched in steps of about so many."""
+    """Rows that arrive together are matched in steps of about this many."""
 
     def __post_init__(self) -> None:
         one_of("strategy", self.strategy, get_args(StrategyChoice))

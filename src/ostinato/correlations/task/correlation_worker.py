@@ -1,12 +1,11 @@
-"""State of a correlation + rows that arrive + watermark -> results + state. Neither Spark nor text here.
+"""State of a correlation + arriving rows + watermark -> results + state. Neither Spark nor text here.
 
-A step is a function of what it is given: the same state and rows give the same results. Rows of both sides wait until
-the watermark has passed them, so all live matches of a step have an archive that is complete as of them.
+A step is a function of its arguments: the same state and rows give the same results. Rows of both sides wait until the
+watermark has passed them, so the archive is complete as of every live match of a step.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -16,38 +15,47 @@ import pyarrow as pa
 
 from ostinato.correlations.strategies.contained import by_past
 from ostinato.correlations.strategies.cost_model import Choice, Observed
-from ostinato.correlations.strategies.step_matches import Outcome
-from ostinato.correlations.strategies.steps import AllLive, Step, all_live
-from ostinato.correlations.strategies.strategies import strategy
+from ostinato.correlations.strategies.step_matches import StepOutcome
+from ostinato.correlations.strategies.steps import AllLive, StepInput, all_live
+from ostinato.correlations.strategies.strategies import Strategy, strategy
 from ostinato.correlations.strategies.trial import try_out
 from ostinato.correlations.task.correlation_intake import Intake, IntakeDesk
 from ostinato.correlations.task.correlation_memory import Outlook, live_numbers, outlook_of, remember
 from ostinato.correlations.task.correlation_results import ResultWriter, cached_starts
-from ostinato.correlations.task.correlation_state import NEW, STATE, SUMMED, Counts, Remembered, read_state, state_bytes
-from ostinato.correlations.task.correlation_state_checks import check_remembered
+from ostinato.correlations.task.correlation_state import (
+    NEW,
+    STATE,
+    SUMMED,
+    CorrelationState,
+    Counts,
+    read_state,
+    state_bytes,
+)
+from ostinato.correlations.task.correlation_state_checks import check_state
 from ostinato.correlations.task.correlation_steps import Sides, StepRows, in_steps, step_of
 from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, CorrelationTask, SideTask
 from ostinato.correlations.task.join_codes import SlotCodes, indexed_slots
-from ostinato.correlations.task.side_rows import SideWorker, WindowSide
+from ostinato.correlations.task.side_rows import THREAD_CLOCK, SideWorker, WindowSide
 from ostinato.correlations.task.step_planner import (
-    Thought,
+    PlannerState,
     after_step,
     after_trial,
     candidates_of,
     keeps_growths,
     observed_of,
-    thought_from_json,
-    thought_to_json,
+    planner_from_json,
+    planner_to_json,
     trial_rows,
 )
 from ostinato.correlations.task.wanted_ranges import no_ranges, wanted_ranges
 from ostinato.errors import MatchError
+from ostinato.kernels.clock import Clock, Work
 from ostinato.streams.stored_state import reading
 
 
 @dataclass(frozen=True, slots=True)
 class CorrelationStep:
-    """What comes of one `advance`. Where something is `wanted`, nothing else has happened."""
+    """The result of one `advance`. If rows are `wanted`, the step wasn't done: it has to run again with them."""
 
     results: pa.Table
     state: bytes
@@ -56,51 +64,58 @@ class CorrelationStep:
 
 
 class Advanced(NamedTuple):
-    """The same with the state as it is worked with."""
+    """The same with the state in memory."""
 
     results: pa.Table
-    state: Remembered
+    state: CorrelationState
     wanted: pa.Table
     counts: Counts
-    thought: Thought
+    planner_state: PlannerState
 
 
 @dataclass(slots=True)
 class SharedLive:
-    """The live side of several correlations, and what was found in it."""
+    """The live side of several correlations, and its matches."""
 
     side: WindowSide | None = None
     matches: AllLive | None = None
 
-    def with_matches(self, step: Step) -> Step:
-        """The step with its live matches, which are searched for the first that asks."""
+    def with_matches(self, step: StepInput) -> StepInput:
+        """The step with the shared live matches. The first correlation searches them."""
         if self.matches is None:
             self.matches = all_live(step)
         return replace(step, all_live=self.matches)
 
 
 class Correlator:
-    """One correlation over the rows of some keys; holds nothing between steps."""
+    """One correlation over the rows of some keys. It holds no state between steps."""
 
     def __init__(
         self,
         task: CorrelationTask,
         options: CorrelationOptions = AS_IT_FITS,
         shared_live: SharedLive | None = None,
+        *,
+        comparator: Strategy | None = None,
+        clock: Clock = THREAD_CLOCK,
     ) -> None:
-        """Raises CORRELATION_STRATEGY where the strategy that is asked for can't run the query.
+        """Raises CORRELATION_STRATEGY if the chosen strategy can't run the query.
 
         `shared_live`: correlations with the same live clause over the same rows, all in one step, search them once.
+        `comparator`: a strategy that runs in place of the product's, for benchmarks.
+        `clock`: measures the searches, for the cost model.
         """
         self.shared_live = shared_live
+        self.comparator = comparator
+        self.clock = clock
         self.task = task
         self.options = options
         self.candidates = candidates_of(task, options)
-        # Which rows of events that last lie before a region depends on the live match: they all stay.
-        self.capacity = None if task.archive.clock.has_intervals else options.recent_rows
+        # With intervals, the rows before a region depend on the live match, so all rows stay.
+        self.capacity = None if task.archive.time_columns.has_intervals else options.recent_rows
         self.caches = keeps_growths(self.candidates) and task.has_fixed_distances
-        self.live = SideWorker(task.live)
-        self.archive = SideWorker(task.archive)
+        self.live = SideWorker(task.live, clock)
+        self.archive = SideWorker(task.archive, clock)
         self.bounded = task.bounded(self.archive.worker.task)
         self.desk = IntakeDesk(task, self.live, self.archive)
         self.writer = ResultWriter(task)
@@ -117,20 +132,20 @@ class Correlator:
         *,
         history: pa.Table | None = None,
     ) -> CorrelationStep:
-        """One step. Tables hold the shipped columns, rows in any order; None: no rows.
+        """One step. Tables have the shipped columns, and rows in any order; None: no rows.
 
-        `archive`: rows of an archive that isn't the live table itself. `history`: rows that were read back because the
-        same step without them said that they are `wanted`; then nothing is wanted again. `finished`: no rows follow.
+        `archive`: rows of a separate archive table. `history`: rows that were read back because the same step without
+        them reported them as `wanted`; then the step wants no more. `finished`: end of input.
         """
         before = read_state(state, self.fingerprint)
-        check_remembered(before, self.task, self.writer, live, archive)
+        check_state(before, self.task, self.writer, live, archive)
         done = self.run(before, live, archive, watermark_us, finished=finished, history=history)
         after = b"" if finished else state_bytes(done.state, self.fingerprint)
         return CorrelationStep(done.results, after, done.wanted, done.counts)
 
     def run(
         self,
-        before: Remembered,
+        before: CorrelationState,
         live: pa.Table | None,
         archive: pa.Table | None,
         watermark_us: int,
@@ -138,42 +153,41 @@ class Correlator:
         finished: bool = False,
         history: pa.Table | None = None,
     ) -> Advanced:
-        """The same without bytes. Where all rows are at hand, many are matched in several steps."""
+        """The same without bytes. If all rows are in memory, many rows are matched in several steps."""
         if self.task.live.counts_in_define and not finished:
             raise MatchError(
                 "CORRELATION_NOT_SUPPORTED",
                 "MATCH_NUMBER() in DEFINE of the live clause needs all rows at once",
                 hint="ask it over a table",
             )
-        whole = StepRows(live, archive, watermark_us, finished)
+        all_rows = StepRows(live, archive, watermark_us, finished)
         all_at_once = self.task.live.counts_in_define or self.shared_live is not None
         if all_at_once or self.options.recent_rows is not None or self.task.has_history:
-            return self.step(before, whole, history)
-        size = self.options.step_rows
+            return self.step(before, all_rows, history)
         done: list[Advanced] = []
-        for rows in in_steps((self.live, self.archive), whole, size, size):
+        for rows in in_steps((self.live, self.archive), all_rows, self.options.step_rows):
             done.append(self.step(done[-1].state if done else before, rows))
         return done[0] if len(done) == 1 else self._together(done)
 
-    def step(self, before: Remembered, rows: StepRows, history: pa.Table | None = None) -> Advanced:
+    def step(self, before: CorrelationState, rows: StepRows, history: pa.Table | None = None) -> Advanced:
         """A single step."""
         intake, sides, step = self._open(before, rows, history)
         with reading(STATE):
-            thought = thought_from_json(before.planner, self.candidates)
+            planner_state = planner_from_json(before.planner, self.candidates)
         if history is None and intake.marks.missing.is_some.any():
             step = replace(step, all_live=all_live(step))
             wanted = wanted_ranges(self.task, step, intake)
             if wanted.num_rows:
                 nothing = self.writer.schema.empty_table()
                 return Advanced(
-                    nothing, before, wanted, Counts(intake.arrived, intake.late, intake.late_archive), thought
+                    nothing, before, wanted, Counts(intake.arrived, intake.late, intake.late_archive), planner_state
                 )
-        found = self._found(step, sides, thought, intake.arrived)
-        return self._after(before, intake, step, found, sides, finished=rows.finished)
+        found_pairs = self._find_pairs(step, sides, planner_state, intake.arrived)
+        return self._after(before, intake, step, found_pairs, sides, finished=rows.finished)
 
     # --- the step ---
 
-    def _open(self, before: Remembered, rows: StepRows, history: pa.Table | None) -> _Opened:
+    def _open(self, before: CorrelationState, rows: StepRows, history: pa.Table | None) -> _Opened:
         intake = self.desk.take_in(before, rows.live, rows.archive, history, rows.watermark, finished=rows.finished)
         sides = self._sides(intake)
         codes = SlotCodes(self.indexed, sides, before, self.writer) if self.indexed else None
@@ -186,41 +200,50 @@ class Correlator:
         archive_rows = self.task.archive.no_rows() if archive.rows is None else archive.rows
         live_side = None if self.shared_live is None else self.shared_live.side
         if live_side is None:
-            live_side = self.live.side(live_rows, live.key_at, known_until=intake.known_until)
+            live_side = self.live.side(live_rows, live.key_at, intake.known_until)
         if self.shared_live is not None:
             self.shared_live.side = live_side
         return Sides(
             live_side,
-            self.archive.side(archive_rows, archive.key_at, self.bounded, intake.known_until),
+            self.archive.side(archive_rows, archive.key_at, intake.known_until, self.bounded),
         )
 
-    def _found(self, step: Step, sides: Sides, thought: Thought, rows: int) -> _Found:
-        """The pairs by the strategy that is chosen, where a trial is due after it."""
+    def _find_pairs(self, step: StepInput, sides: Sides, planner_state: PlannerState, rows: int) -> _FoundPairs:
+        """Runs the trial, if one is due, and then the chosen strategy."""
         contained = step.archive.times.keys_with_late_ends().any()
-        if contained or (thought.choice.strategy == "window_first" and not step.live_ends_rise):
+        if contained:
             outcome = by_past(step, sides.archive, self.task.archive.rows_before)
-            return _Found(outcome, thought)
-        tried = trial_rows(thought, self.candidates, rows, finished=step.finished)
+            return _FoundPairs(outcome, planner_state)
+        tried = trial_rows(planner_state, self.candidates, rows, finished=step.finished)
         if tried:
-            thought = after_trial(thought, try_out(step, tried), self.candidates)
-        outcome, own = self._run(thought.choice, step, sides, rows)
-        return _Found(outcome, after_step(thought, own, self.candidates))
+            planner_state = after_trial(planner_state, try_out(step, tried), self.candidates)
+        outcome, own = self._run(planner_state.choice, step, sides, rows)
+        return _FoundPairs(outcome, after_step(planner_state, own, self.candidates))
 
-    def _run(self, choice: Choice, step: Step, sides: Sides, rows: int) -> tuple[Outcome, Observed]:
-        before = replace(sides.live.work), replace(sides.archive.work)
-        began = time.thread_time()
-        outcome = strategy(choice.strategy, cache=choice.cache)(step)
-        seconds = time.thread_time() - began
-        live, archive = sides.live.work.since(before[0]), sides.archive.work.since(before[1])
+    def _run(self, choice: Choice, step: StepInput, sides: Sides, rows: int) -> tuple[StepOutcome, Observed]:
+        before = replace(sides.live.cost), replace(sides.archive.cost)
+        began_ns = self.clock.now_ns()
+        find_pairs = self.comparator or strategy(choice.strategy, cache=choice.cache)
+        outcome = find_pairs(step)
+        live, archive = sides.live.cost.since(before[0]), sides.archive.cost.since(before[1])
+        work = Work(live.rows + archive.rows, len(outcome.live_of_pair), 0)
+        seconds = self.clock.spent_ns(began_ns, work) / 1e9
         joining = max(seconds - live.seconds - archive.seconds, 0.0)
         return outcome, observed_of(choice, outcome, live, archive, rows, joining)
 
     # --- after it ---
 
     def _after(
-        self, before: Remembered, intake: Intake, step: Step, found: _Found, sides: Sides, *, finished: bool
+        self,
+        before: CorrelationState,
+        intake: Intake,
+        step: StepInput,
+        found_pairs: _FoundPairs,
+        sides: Sides,
+        *,
+        finished: bool,
     ) -> Advanced:
-        outcome = found.outcome
+        outcome = found_pairs.outcome
         number, numbered = live_numbers(self.task, intake, step, outcome)
         new = self.writer.rows(sides.live, outcome, number, before) if len(outcome.live_of_pair) else None
         outlook = outlook_of(self.task, step, outcome, intake.known_until, intake.marks.missing, caches=self.caches)
@@ -239,20 +262,20 @@ class Correlator:
             buffered_rows=0 if finished else memory.buffered_rows,
             cached_entries=0 if cache is None else cached_starts(cache),
         )
-        state = NEW if finished else memory.state(intake, cache, held, thought_to_json(found.thought))
-        totals = before.totals.plus(counts, sides.live.work, sides.archive.work)
-        return Advanced(results, replace(state, totals=totals), no_ranges(self.task), counts, found.thought)
+        state = NEW if finished else memory.state(intake, cache, held, planner_to_json(found_pairs.planner_state))
+        totals = before.totals.plus(counts, sides.live.cost, sides.archive.cost)
+        return Advanced(results, replace(state, totals=totals), no_ranges(self.task), counts, found_pairs.planner_state)
 
-    def _cache(self, before: Remembered, outcome: Outcome, outlook: Outlook) -> pa.RecordBatch | None:
+    def _cache(self, before: CorrelationState, outcome: StepOutcome, outlook: Outlook) -> pa.RecordBatch | None:
         growths = outcome.growths
-        kept = np.arange(len(growths.key)) if outcome.remembered is None else outcome.remembered
+        chosen = np.arange(len(growths.key)) if outcome.remembered is None else outcome.remembered
         reached = outlook.future.is_reached(
-            growths.key[kept], growths.start[kept], growths.place[kept], self.task.region
+            growths.key[chosen], growths.start[chosen], growths.position[chosen], self.task.region
         )
-        return self.writer.cache(outcome, kept[reached], before)
+        return self.writer.cache(outcome, chosen[reached], before)
 
     def _together(self, done: Sequence[Advanced]) -> Advanced:
-        """Several steps as one; of a key the results of earlier ones come first."""
+        """Joins the results of several steps. In each key, results of earlier steps come first."""
         last = done[-1]
         counts = replace(last.counts, **{name: sum(getattr(each.counts, name) for each in done) for name in SUMMED})
         return last._replace(results=pa.concat_tables([each.results for each in done]), counts=counts)
@@ -261,12 +284,12 @@ class Correlator:
 class _Opened(NamedTuple):
     intake: Intake
     sides: Sides
-    step: Step
+    step: StepInput
 
 
-class _Found(NamedTuple):
-    outcome: Outcome
-    thought: Thought
+class _FoundPairs(NamedTuple):
+    outcome: StepOutcome
+    planner_state: PlannerState
 
 
 __all__ = ["CorrelationOptions", "CorrelationStep", "CorrelationTask", "Correlator", "Counts", "SharedLive", "SideTask"]

@@ -1,4 +1,4 @@
-"""Values that a join asks to be equal -> numbers: the result cache is indexed by them."""
+"""Values that a join requires to be equal -> numbers, by which the join is indexed."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from ostinato.clause.plan.match_plan import slot_name
 from ostinato.correlations.strategies.sides import Ints
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches
 from ostinato.correlations.task.correlation_results import ResultWriter
-from ostinato.correlations.task.correlation_state import Remembered
+from ostinato.correlations.task.correlation_state import CorrelationState
 from ostinato.correlations.task.correlation_steps import Sides
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.expressions.values.value_order import group_numbers
 
 
 def indexed_slots(task: CorrelationTask) -> tuple[tuple[int, int], ...]:
-    """The equalities that can be numbered: of values of one type."""
+    """The equalities between values of the same type."""
     live, archive = task.live.typed.slot_types, task.archive.typed.slot_types
     return tuple((one, other) for one, other in task.equalities if live[one] == archive[other])
 
 
 @dataclass(frozen=True, slots=True)
 class SlotCodes:
-    """Numbers the values of some slots of both sides' matches alike."""
+    """Numbers the values of some slots. Equal values of both sides get equal numbers."""
 
     slots: tuple[tuple[int, int], ...]
     sides: Sides
-    before: Remembered
+    before: CorrelationState
     writer: ResultWriter
 
     def __call__(
-        self, live: LiveMatches, live_found: ProbeMatches, growths: Growths, archive_found: ProbeMatches
+        self, live: LiveMatches, live_probe_matches: ProbeMatches, growths: Growths, archive_probe_matches: ProbeMatches
     ) -> tuple[Ints, Ints]:
-        of_live = self.sides.live.values(live_found, live.found).arrays
+        of_live = self.sides.live.values(live_probe_matches, live.match_index).arrays
         names = [slot_name(other) for _, other in self.slots]
         every = np.arange(len(growths.key))
-        of_archive = self.writer.growth_values(growths, archive_found, self.sides.archive, every, self.before, names)
+        of_archive = self.writer.growth_values(
+            growths, archive_probe_matches, self.sides.archive, every, self.before, names
+        )
         count = len(live.key)
         pairs = [(of_live[slot_name(one)], of_archive[slot_name(other)]) for one, other in self.slots]
         columns = [pa.concat_arrays(pair) for pair in pairs]

@@ -1,8 +1,7 @@
-"""Rows of one side, as they arrived -> the same rows in order, with their times, ready for the strategies to search."""
+"""Arrived rows of one side -> the same rows in matching order, with their times, ready to be searched."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,43 +12,47 @@ from numpy.typing import NDArray
 from ostinato.clause.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at, quiet_before
 from ostinato.clause.matching.match_engine import Task
 from ostinato.clause.task.clause_worker import Window, Worker
-from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, Times, Work
+from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, SearchCost, Times
 from ostinato.correlations.task.correlation_task import SideTask
 from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import OrderKey
+from ostinato.kernels.clock import Clock, ThreadClock, Work
 from ostinato.rows.batches import Batch, OutputRows, row_masks
 from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.rows.times import microseconds_of
 
+THREAD_CLOCK = ThreadClock()
+
 
 class SideWorker:
-    """One side's clause over the rows of any step; holds nothing between them."""
+    """One side's clause over the rows of any step. It holds no state."""
 
-    def __init__(self, task: SideTask) -> None:
+    def __init__(self, task: SideTask, clock: Clock = THREAD_CLOCK) -> None:
         self.task = task
+        self.clock = clock
         self.worker = Worker(task.typed)
 
     def times_of(self, rows: pa.RecordBatch) -> tuple[Ints, Ints]:
-        """Start and end of each row; NO_TIME where it has none. Raises INTERVAL_ENDS_FIRST."""
-        clock = self.task.clock
-        column = rows.column(self.task.arriving(clock.start))
+        """Start and end of each row, or NO_TIME. Raises INTERVAL_ENDS_FIRST."""
+        columns = self.task.time_columns
+        column = rows.column(self.task.arriving(columns.start))
         start = microseconds_of(column)
-        if pa.types.is_int64(clock.type):
-            _check_size(column, clock.start)
-        if not clock.has_intervals:
+        if pa.types.is_int64(columns.type):
+            _check_size(column, columns.start)
+        if not columns.has_intervals:
             return start, start
-        end = microseconds_of(rows.column(self.task.arriving(clock.end)))
+        end = microseconds_of(rows.column(self.task.arriving(columns.end)))
         timed = start != NO_TIME
         if (end[timed] < start[timed]).any():
             raise MatchError(
                 "INTERVAL_ENDS_FIRST",
-                f"an event ends ('{clock.end}') before it starts ('{clock.start}'), or has no end",
+                f"an event ends ('{columns.end}') before it starts ('{columns.start}'), or has no end",
                 hint="leave such rows out, or order by the start alone",
             )
         return start, np.where(timed, end, NO_TIME)
 
     def in_order(self, rows: pa.RecordBatch, key: Ints) -> NDArray[np.int64] | None:
-        """Places of the rows as they are matched, by key number; None: they are in order."""
+        """The row indices in matching order, by key number; None: the rows are in order."""
         batch = self.batch(rows)
         bound, plan = self.task.typed.plan.bound, self.task.typed.plan
         order = [
@@ -63,22 +66,20 @@ class SideWorker:
         return order_rows(rows.num_rows, [pa.array(key)], order, ties, sorts_keys=True).rows
 
     def batch(self, rows: pa.RecordBatch) -> Batch:
-        """The rows by the plan's names, with their conditions."""
+        """The rows with the plan's column names, and their conditions."""
         arriving = dict(zip(rows.schema.names, rows.columns, strict=True))
         arrays = {name: arriving[self.task.arriving(name)] for name in self.task.names}
         return Batch(rows.num_rows, arrays, row_masks(arriving, self.task.conditions))
 
-    def side(
-        self, rows: pa.RecordBatch, key_at: Ints, task: Task | None = None, known_until: int = NO_TIME
-    ) -> WindowSide:
-        """Rows in order, of key k `key_at[k]:key_at[k + 1]`. `task` may be bounded further than the clause."""
+    def side(self, rows: pa.RecordBatch, key_at: Ints, known_until: int, task: Task | None = None) -> WindowSide:
+        """A side of ordered rows. Key k has the rows `key_at[k]:key_at[k + 1]`. `task` may bound matches further."""
         window = self.worker.window(self.batch(rows), Ordered(None, key_at))
         times = Times(key_at, *self.times_of(rows))
         return WindowSide(self, rows, window, times, self.worker.task if task is None else task, known_until)
 
 
 def _check_size(column: pa.Array, name: str) -> None:
-    """Numbers that order the rows leave room to add a distance; dates and timestamps always do."""
+    """Checks that a distance can be added to the numbers that order the rows. Dates and timestamps always allow it."""
     range_of = pc.min_max(column).as_py()
     if any(value is not None and abs(value) > LARGEST_TIME for value in range_of.values()):
         raise MatchError(
@@ -90,7 +91,7 @@ def _check_size(column: pa.Array, name: str) -> None:
 
 @dataclass(slots=True)
 class WindowSide:
-    """Rows of one side in order: what strategies call a `Side`."""
+    """Ordered rows of one side: the `Side` of strategies."""
 
     owner: SideWorker
     rows: pa.RecordBatch
@@ -99,42 +100,47 @@ class WindowSide:
     task: Task
     known_until: int
     decided_until: Ints | None = None
-    """Of each key the row from which on rows to come may change conditions; None: nothing comes."""
-    work: Work = field(default_factory=Work)
+    """For each key, the first row whose conditions later rows may change; None: end of input."""
+    cost: SearchCost = field(default_factory=SearchCost)
     _prepared: Prepared | None = None
     _quiet: Ints | None = None
 
     @property
     def prepared(self) -> Prepared:
-        if self._prepared is None:  # not counted as work: all strategies need it
+        if self._prepared is None:  # not timed: all strategies need it
             self._prepared = self.owner.worker.prepared(self.window, self.task, self.decided_until)
         return self._prepared
 
     def find(self, probes: Probes, mode: ProbeMode) -> ProbeMatches:
         prepared = self.prepared
-        began = time.thread_time()
+        rows = int((probes.stop - probes.start).sum())
+        began_ns = self.owner.clock.now_ns()
         try:
             return find(prepared, probes, mode, self.known_until)
         except MatchError as error:
             raise self.owner.worker.with_key(error, self.window) from None
         finally:
-            self.work.seconds += time.thread_time() - began
-            self.work.rows += int((probes.stop - probes.start).sum())
+            self._count(began_ns, rows)
+            self.cost.rows += rows
 
     def quiet_before(self) -> Ints:
         if self._quiet is None:
             prepared = self.prepared
-            began = time.thread_time()
+            began_ns = self.owner.clock.now_ns()
             self._quiet = quiet_before(prepared)
-            self.work.seconds += time.thread_time() - began
+            self._count(began_ns, len(self._quiet))
         return self._quiet
 
+    def _count(self, began_ns: int, rows: int) -> None:
+        """Adds the time of work on `rows` rows."""
+        self.cost.seconds += self.owner.clock.spent_ns(began_ns, Work(rows, 0, 0)) / 1e9
+
     def gathered(self, rows: Ints, key_at: Ints) -> WindowSide:
-        """These rows, of (new) key k `rows[key_at[k]:key_at[k + 1]]`, as a side of their own."""
-        side = self.owner.side(self.rows.take(pa.array(rows)), key_at, self.task, self.known_until)
-        side.work = self.work
+        """A side of these rows. Its key k has the rows `rows[key_at[k]:key_at[k + 1]]`."""
+        side = self.owner.side(self.rows.take(pa.array(rows)), key_at, self.known_until, self.task)
+        side.cost = self.cost
         return side
 
-    def values(self, found: ProbeMatches, chosen: Ints, number: Ints | None = None) -> OutputRows:
-        """The output rows of some of the matches."""
-        return self.owner.worker.output(matches_at(self.prepared, found, chosen, number), self.window)
+    def values(self, probe_matches: ProbeMatches, chosen: Ints, number: Ints | None = None) -> OutputRows:
+        """The output rows of the chosen matches."""
+        return self.owner.worker.output(matches_at(self.prepared, probe_matches, chosen, number), self.window)

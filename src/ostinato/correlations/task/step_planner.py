@@ -1,4 +1,4 @@
-"""What steps cost -> which strategy runs the next one, as `correlations/strategies/strategy_planner.py` decides."""
+"""Measured steps -> the strategy of the next step. The decision is `correlations/strategies/strategy_planner.py`'s."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from ostinato.correlations.strategies.cost_model import (
     Choice,
     Factors,
     Observed,
-    Regions,
+    RegionSums,
     Searches,
     factors_of,
 )
-from ostinato.correlations.strategies.sides import Work
-from ostinato.correlations.strategies.step_matches import Outcome
+from ostinato.correlations.strategies.sides import SearchCost
+from ostinato.correlations.strategies.step_matches import StepOutcome
 from ostinato.correlations.strategies.strategy_planner import (
     Decision,
-    Settings,
     decide,
     first_decision,
     is_trial_due,
@@ -28,22 +27,21 @@ from ostinato.correlations.strategies.strategy_planner import (
 from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask
 from ostinato.errors import QueryError
 
-FORGETS = 0.9
-"""What a step's observations still count one step later."""
-SETTINGS = Settings()
+DECAY = 0.9
+"""Factor by which earlier observations are multiplied after each step."""
 NOTHING_OBSERVED = Observed()
 
 
 def declined_strategies(task: CorrelationTask) -> dict[str, str]:
-    """Strategies that can't run this query, and why."""
+    """Strategies that can't run this query, with the reason."""
     if not task.live.reads_number:
         return {}
     reason = "MATCH_NUMBER() of a live match counts all live matches before it"
-    return {"archive_first": reason, "window_first": reason}
+    return {"archive_first": reason}
 
 
 def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[Choice, ...]:
-    """What may run. Raises CORRELATION_STRATEGY where the one that is asked for can't."""
+    """The choices that may run. Raises CORRELATION_STRATEGY if the named strategy can't run the query."""
     declined = declined_strategies(task)
     if options.strategy in declined:
         raise QueryError(
@@ -56,14 +54,12 @@ def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[C
     return tuple(
         choice
         for choice in CHOICES
-        if choice.strategy != "window_first"  # never the cheapest
-        and choice.strategy not in declined
-        and (choice.strategy == "eager" or choice.cache == options.cache)
+        if choice.strategy not in declined and (choice.strategy == "eager" or choice.cache == options.cache)
     )
 
 
 def keeps_growths(candidates: tuple[Choice, ...]) -> bool:
-    """Whether archive starts that were searched needn't be searched again, whatever runs next."""
+    """Whether searched archive starts are never searched again, whichever candidate runs next."""
     return all(
         choice.strategy in ("eager", "archive_first") or (choice.strategy == "live_first" and choice.cache)
         for choice in candidates
@@ -71,8 +67,8 @@ def keeps_growths(candidates: tuple[Choice, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """What was observed and decided so far; what a state remembers of it."""
+class PlannerState:
+    """Observations and the decision so far, as part of the state."""
 
     decision: Decision
     observed: Observed = NOTHING_OBSERVED
@@ -87,43 +83,43 @@ class Thought:
         return factors_of(self.observed)
 
 
-def first_thought(candidates: tuple[Choice, ...]) -> Thought:
+def first_planner_state(candidates: tuple[Choice, ...]) -> PlannerState:
     decision = first_decision(candidates)
-    return Thought(replace(decision, reason="asked for") if len(candidates) == 1 else decision)
+    return PlannerState(replace(decision, reason="asked for") if len(candidates) == 1 else decision)
 
 
-def trial_rows(thought: Thought, candidates: tuple[Choice, ...], rows: int, *, finished: bool) -> int:
-    """How many of a step's rows are to be tried before a strategy is chosen for it; 0: no trial."""
-    if len(candidates) == 1 or not is_trial_due(thought.decision, thought.rows):
+def trial_rows(planner_state: PlannerState, candidates: tuple[Choice, ...], rows: int, *, finished: bool) -> int:
+    """Number of a step's rows that a trial searches before a strategy is chosen; 0: no trial."""
+    if len(candidates) == 1 or not is_trial_due(planner_state.decision, planner_state.rows):
         return 0
-    return rows_to_try(rows, SETTINGS, finished=finished)
+    return rows_to_try(rows, finished=finished)
 
 
-def after_trial(thought: Thought, seen: Observed, candidates: tuple[Choice, ...]) -> Thought:
-    """What is thought once a trial has shown what its rows cost; these aren't counted as rows that were done."""
-    observed = thought.observed.plus(seen, FORGETS)
+def after_trial(planner_state: PlannerState, seen: Observed, candidates: tuple[Choice, ...]) -> PlannerState:
+    """Decides after a trial. Its rows don't count as processed rows."""
+    observed = planner_state.observed.plus(seen, DECAY)
     factors = factors_of(observed)
     if factors is None:  # one side has no rows yet
-        return thought
-    decision = decide(thought.decision, factors, candidates, SETTINGS)
-    return replace(thought, decision=postponed(decision, thought.rows, SETTINGS), observed=observed)
+        return planner_state
+    decision = decide(planner_state.decision, factors, candidates)
+    return replace(planner_state, decision=postponed(decision, planner_state.rows), observed=observed)
 
 
-def after_step(thought: Thought, seen: Observed, candidates: tuple[Choice, ...]) -> Thought:
-    """What is thought once a step has shown what it costs; before the first trial that is mostly loading kernels."""
-    if len(candidates) > 1 and not thought.decision.next_trial:
-        return replace(thought, rows=thought.rows + int(seen.rows))
-    observed = thought.observed.plus(seen, FORGETS)
-    decision = thought.decision
+def after_step(planner_state: PlannerState, seen: Observed, candidates: tuple[Choice, ...]) -> PlannerState:
+    """Decides after a step. Steps before the first trial aren't measured: they mostly load kernels."""
+    if len(candidates) > 1 and not planner_state.decision.next_trial:
+        return replace(planner_state, rows=planner_state.rows + int(seen.rows))
+    observed = planner_state.observed.plus(seen, DECAY)
+    decision = planner_state.decision
     if len(candidates) > 1:
-        decision = decide(decision, factors_of(observed), candidates, SETTINGS)
-    return replace(thought, decision=decision, observed=observed, rows=thought.rows + int(seen.rows))
+        decision = decide(decision, factors_of(observed), candidates)
+    return replace(planner_state, decision=decision, observed=observed, rows=planner_state.rows + int(seen.rows))
 
 
 def observed_of(
-    choice: Choice, outcome: Outcome, live: Work, archive: Work, rows: int, join_seconds: float
+    choice: Choice, outcome: StepOutcome, live: SearchCost, archive: SearchCost, rows: int, join_seconds: float
 ) -> Observed:
-    """What a strategy showed in a step."""
+    """The observations of a step, by the strategy that ran."""
     live_searches = Searches(live.rows, live.seconds, len(outcome.live.key))
     archive_searches = Searches(archive.rows, archive.seconds, outcome.growths.new_starts)
     common = Observed(rows=rows, results=len(outcome.live_of_pair), join_seconds=join_seconds)
@@ -131,43 +127,41 @@ def observed_of(
         case "eager":
             return replace(common, live=live_searches, archive=archive_searches)
         case "live_first":
-            regions = Regions(*outcome.live_regions)
+            regions = outcome.live_regions
             return replace(common, live=live_searches, archive_in_regions=archive_searches, live_regions=regions)
         case "archive_first":
-            regions = Regions(*outcome.archive_regions)
+            regions = outcome.archive_regions
             return replace(common, archive=archive_searches, live_in_regions=live_searches, archive_regions=regions)
-        case "window_first":
-            return replace(common, live_in_regions=live_searches, archive_in_regions=archive_searches)
 
 
-# --- to and from what a state can hold --------------------------------------------------------------------------------
+# --- to and from JSON -------------------------------------------------------------------------------------------------
 
 
-def thought_to_json(thought: Thought) -> dict[str, Any]:
-    decision = thought.decision
+def planner_to_json(planner_state: PlannerState) -> dict[str, Any]:
+    decision = planner_state.decision
     return {
         "choice": list(decision.choice),
         "reason": decision.reason,
         "factors": None if decision.factors is None else asdict(decision.factors),
         "costs": None if decision.costs is None else [[*choice, cost] for choice, cost in decision.costs.items()],
         "next_trial": decision.next_trial,
-        "observed": asdict(thought.observed),
-        "rows": thought.rows,
+        "observed": asdict(planner_state.observed),
+        "rows": planner_state.rows,
     }
 
 
-def thought_from_json(kept: dict[str, Any], candidates: tuple[Choice, ...]) -> Thought:
-    """Starts anew where the choice that was made isn't to be had any more."""
-    if not kept or Choice(*kept["choice"]) not in candidates:
-        return first_thought(candidates)
-    costs = None if kept["costs"] is None else {Choice(name, cache): cost for name, cache, cost in kept["costs"]}
-    factors = None if kept["factors"] is None else Factors(**kept["factors"])
-    decision = Decision(Choice(*kept["choice"]), kept["reason"], factors, costs, kept["next_trial"])
-    parts: dict[str, Any] = {
-        name: Searches(*value) if name in _SEARCHES else Regions(*value) if name in _REGIONS else value
-        for name, value in kept["observed"].items()
+def planner_from_json(stored: dict[str, Any], candidates: tuple[Choice, ...]) -> PlannerState:
+    """Starts again if the stored choice is no longer a candidate."""
+    if not stored or Choice(*stored["choice"]) not in candidates:
+        return first_planner_state(candidates)
+    costs = None if stored["costs"] is None else {Choice(name, cache): cost for name, cache, cost in stored["costs"]}
+    factors = None if stored["factors"] is None else Factors(**stored["factors"])
+    decision = Decision(Choice(*stored["choice"]), stored["reason"], factors, costs, stored["next_trial"])
+    observed: dict[str, Any] = {
+        name: Searches(*value) if name in _SEARCHES else RegionSums(*value) if name in _REGIONS else value
+        for name, value in stored["observed"].items()
     }
-    return Thought(decision, Observed(**parts), kept["rows"])
+    return PlannerState(decision, Observed(**observed), stored["rows"])
 
 
 _SEARCHES = frozenset({"live", "archive", "live_in_regions", "archive_in_regions"})

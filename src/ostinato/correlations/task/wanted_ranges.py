@@ -1,4 +1,4 @@
-"""Which rows of the archive are needed that the recent buffer doesn't hold: ranges of time by key."""
+"""Archive rows that a step needs and the recent buffer lacks, as ranges of time by key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.sides import Ints
-from ostinato.correlations.strategies.steps import Step, all_live, seen
+from ostinato.correlations.strategies.steps import StepInput, all_live, seen
 from ostinato.correlations.task.correlation_intake import Intake
 from ostinato.correlations.task.correlation_task import CorrelationTask
 
@@ -15,17 +15,17 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def no_ranges(task: CorrelationTask) -> pa.Table:
-    """Nothing is wanted: the archive's key columns, the range of time (half open), and how many rows before it."""
+    """An empty table: the archive's key columns, the half-open range of time, and the number of rows before it."""
     keys = [pa.field(name, task.archive.column_type(name)) for _, name in task.keys]
     return pa.schema([*keys, *(pa.field(name, pa.int64()) for name in (FROM, TO, ROWS_BEFORE))]).empty_table()
 
 
-def wanted_ranges(task: CorrelationTask, step: Step, intake: Intake) -> pa.Table:
-    """What the live matches of the step need of rows that are not at hand, one range a key."""
+def wanted_ranges(task: CorrelationTask, step: StepInput, intake: Intake) -> pa.Table:
+    """The rows that live matches of the step need and that aren't in memory, one range for each key."""
     live = all_live(step).matches
     times, missing = step.archive.times, intake.marks.missing
-    at_hand_from, whole_from = _edges(step, task.archive.rows_before, intake.known_until)
-    since, until = missing.since[live.key], np.minimum(missing.until, whole_from)[live.key]
+    at_hand_from, complete_from = _edges(step, task.archive.rows_before, intake.known_until)
+    since, until = missing.since[live.key], np.minimum(missing.until, complete_from)[live.key]
     until = np.minimum(until, live.start)
     if task.region.kind == "rows":
         lack = step.base[live.key] - (seen(step, live) - int(task.region.size)) + task.archive.rows_before
@@ -44,8 +44,8 @@ def wanted_ranges(task: CorrelationTask, step: Step, intake: Intake) -> pa.Table
     return _table(task, intake, keys, from_us[keys], at_hand_from[keys], rows[keys])
 
 
-def _edges(step: Step, before: int, known_until: int) -> tuple[Ints, Ints]:
-    """Of each key the time of the archive's first row at hand, and that before which starts lack rows before them."""
+def _edges(step: StepInput, before: int, known_until: int) -> tuple[Ints, Ints]:
+    """For each key, the time of the first archive row in memory, and the time from which starts lack no rows."""
     times = step.archive.times
     first, end = times.key_at[:-1], times.key_at[1:]
     at_hand, lacking = np.full(times.keys, known_until + 1), np.full(times.keys, known_until + 1)

@@ -1,8 +1,8 @@
 """Text of a path query -> PathQuery, and back.
 
     path   = order { "|" order }
-    order  = part { "/" part }
-    part   = [ "^" ] atom [ "[" type { "|" type } "]" ] [ "*" | "+" | "?" | "{n}" | "{n,}" | "{,m}" | "{n,m}" ]
+    order  = step { "/" step }
+    step   = [ "^" ] atom [ "[" type { "|" type } "]" ] [ "*" | "+" | "?" | "{n}" | "{n,}" | "{,m}" | "{n,m}" ]
     atom   = name | "." | "(" path ")"
 
 A name may have dots (`film.written_by`); anything else is a name in backquotes. `.` alone is an edge of any relation.
@@ -32,7 +32,7 @@ _SYMBOLS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (
 
 @only_our_errors()
 def path_query(text: str, name: str = "", weight: float = 1.0) -> PathQuery:
-    """A whole path query.
+    """Parses a path query.
 
     >>> path_query("written_by / ^written_by").expression
     EdgesInOrder(parts=(OneEdge(relation='written_by', inverse=False, node_types=frozenset()), \
@@ -64,12 +64,12 @@ class _Parser:
         return options[0] if len(options) == 1 else EitherPath(tuple(options))
 
     def _in_order(self) -> PathExpression:
-        parts = [self._part()]
+        parts = [self._step()]
         while self._accept("/"):
-            parts.append(self._part())
+            parts.append(self._step())
         return parts[0] if len(parts) == 1 else EdgesInOrder(tuple(parts))
 
-    def _part(self) -> PathExpression:
+    def _step(self) -> PathExpression:
         start = self.cursor.token.span
         inverse = self._accept("^")
         body = self._atom()
@@ -149,7 +149,7 @@ class _Parser:
 
 
 def _inverted(path: PathExpression) -> PathExpression:
-    """The same path from its end to its begin."""
+    """The same path from its end to its start."""
     match path:
         case OneEdge(relation, inverse, node_types):
             return OneEdge(relation, not inverse, node_types)

@@ -1,6 +1,6 @@
-"""What a path query asks: a regular expression over the edges of a graph, walked from a start node.
+"""A path query: a regular expression over the edges of a graph, walked from a start node.
 
-`^` walks an edge from its tail to its head. A node type behind an edge says what the node that it leads to must be.
+`^` walks an edge from its tail to its head. A node type behind an edge is the required type of its target node.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ostinato.errors import QueryError, Span
 
 @dataclass(frozen=True, slots=True)
 class OneEdge:
-    """One edge; `relation` None stands for any. `node_types`: the node it leads to has one of these types, if any."""
+    """One edge. `relation` None stands for any. `node_types`: the allowed types of the target node; empty: any."""
 
     relation: str | None
     inverse: bool = False
@@ -32,7 +32,7 @@ class EitherPath:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedPath:
-    """`at_most` None: without end."""
+    """`at_most` None: any number of times."""
 
     body: PathExpression
     at_least: int
@@ -44,21 +44,21 @@ PathExpression = OneEdge | EdgesInOrder | EitherPath | RepeatedPath
 
 @dataclass(frozen=True, slots=True)
 class PathQuery:
-    """`weight` is how much its paths are worth beside those of other queries: the score of a proposal, for example."""
+    """`weight`: value of its paths, relative to other queries. For example, the score of a proposal."""
 
     expression: PathExpression
     name: str
     text: str
     weight: float = 1.0
     spans: tuple[tuple[str, Span], ...] = ()
-    """Where each relation and node type stands in the text, for carets."""
+    """The spans of relations and node types in the text, for carets."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.weight, int | float) or not 0 <= self.weight < math.inf:
             raise QueryError("INVALID_OPTION", f"the weight of a path query is a number from 0 on, not {self.weight!r}")
 
     def relations(self) -> tuple[str, ...]:
-        """The relations that are named, in order of their first place."""
+        """The named relations, in order of first occurrence."""
         return tuple(dict.fromkeys(edge.relation for edge in edges(self.expression) if edge.relation is not None))
 
     def node_types(self) -> frozenset[str]:
@@ -66,7 +66,7 @@ class PathQuery:
 
 
 def edges(expression: PathExpression) -> tuple[OneEdge, ...]:
-    """All edges of an expression as they are written."""
+    """All edges of an expression, as written."""
     match expression:
         case OneEdge():
             return (expression,)

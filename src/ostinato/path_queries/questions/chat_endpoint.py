@@ -126,7 +126,7 @@ class ChatEndpoint:
 
 
 def _content(reply: bytes) -> str | NoReply:
-    """The words of the model; none where it refused."""
+    """The text of the model's reply; empty if it refused."""
     try:
         content: Any = json.loads(reply)["choices"][0]["message"]["content"]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -189,4 +189,4 @@ def _lines(text: str) -> list[str]:
 
 def _weighted(queries: Sequence[PathQuery]) -> list[PathQuery]:
     """Earlier proposals weigh more: 1, 1/2, 1/3."""
-    return [replace(query, weight=1 / (place + 1)) for place, query in enumerate(queries)]
+    return [replace(query, weight=1 / (rank + 1)) for rank, query in enumerate(queries)]

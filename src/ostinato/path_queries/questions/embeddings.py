@@ -1,4 +1,4 @@
-"""Likeness by sentence embeddings: relations that mean the same count, though they share no word.
+"""Similarity by sentence embeddings: relations with the same meaning count, even if they share no word.
 
 The model comes inside a wheel (extra: embeddings); nothing is downloaded when it is used.
 """
@@ -23,11 +23,11 @@ Embed = Callable[[str], NDArray[np.float32]]
 class EmbeddingSimilarity:
     """The cosine between the embeddings of a path's words and a query's, never below 0.
 
-    A query that names no relation is like every path.
+    A query without named relations has similarity 1 to every path.
     """
 
     def __init__(self, embed: Embed | None = None) -> None:
-        """`embed`: of a sentence; None: the model of the extra."""
+        """`embed`: sentence -> vector; None: the model of the extra."""
         self._embed = functools.lru_cache(maxsize=65_536)(embed or _shipped_model())
 
     def __call__(self, relations: Sequence[str], query: PathQuery) -> float:
@@ -42,16 +42,16 @@ class EmbeddingSimilarity:
 
 
 def _sentence(relations: Sequence[str]) -> str:
-    """The relations as words; one that is walked backwards is said to be.
+    """The relations as words, with `inverse` before those walked backwards.
 
     >>> _sentence(["written_by", "^film.directed_by"])
     'written by, inverse film directed by'
     """
-    parts = []
+    phrases = []
     for relation in relations:
         words = " ".join(token.removeprefix("^") for token in tokens(relation))
-        parts.append(f"inverse {words}" if relation.startswith("^") else words)
-    return ", ".join(parts)
+        phrases.append(f"inverse {words}" if relation.startswith("^") else words)
+    return ", ".join(phrases)
 
 
 def _shipped_model() -> Embed:
@@ -62,6 +62,6 @@ def _shipped_model() -> Embed:
             "EXTRA_MISSING", "embeddings need a model", hint="pip install 'ostinato[embeddings]'"
         ) from None
     folder = Path(wordllama.__file__).parent
-    # Its own look-up misses the folder of tokenizers that the wheel has; as a cache it is found.
+    # WordLlama doesn't look into the wheel's folder of tokenizers, unless it is given as its cache.
     model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
     return lambda sentence: np.asarray(model.embed([sentence])[0], np.float32)

@@ -1,7 +1,7 @@
-"""Question -> path queries that may answer it, each with a weight: what `propose` of any proposer gives.
+"""Question -> path queries that may answer it, each with a weight.
 
-`LearntProposer` knows example questions with the relation paths that answer them. The topic is masked, so that
-questions about different things look alike; the paths of the most similar examples are proposed. No model, no network.
+`LearntProposer` knows example questions and the relation paths that answer them. It masks the topic, so that questions
+about different topics look alike, and proposes the paths of the most similar examples. No model, no network.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def masked(question: str, topic: str) -> str:
     >>> masked("Who wrote [Alila]?", "Alila")
     'who wrote <topic>'
     """
-    whole = rf"(?<!\w){re.escape(topic)}(?!\w)"
-    text = re.sub(whole, f" {TOPIC} ", question, flags=re.IGNORECASE) if topic else question
+    topic_as_word = rf"(?<!\w){re.escape(topic)}(?!\w)"
+    text = re.sub(topic_as_word, f" {TOPIC} ", question, flags=re.IGNORECASE) if topic else question
     return " ".join(_WORD.findall(text.lower()))
 
 
 def _features(text: str) -> list[str]:
-    """Words, and pairs of neighbours: the order of words tells 'directed by the writer' from the opposite."""
+    """Words and pairs of adjacent words. Word order tells 'directed by the writer' from its opposite."""
     words = ["<start>", *text.split(), "<end>"]
     return [*words[1:-1], *(f"{one} {other}" for one, other in pairwise(words))]
 
@@ -69,13 +69,13 @@ class LearntProposer:
     def __init__(
         self, examples: Iterable[Example], *, k: int = DEFAULT_PROPOSALS, neighbours: int = DEFAULT_NEIGHBOURS
     ) -> None:
-        """`k` paths are proposed, out of those of so many neighbours, or of more until there are k."""
+        """Proposes `k` paths of the nearest `neighbours` examples, or of more examples until there are k."""
         for name, value in (("k", k), ("neighbours", neighbours)):
             if not isinstance(value, int) or value < 1:
                 raise QueryError("INVALID_OPTION", f"{name} is a whole number from 1 on, not {value!r}")
         paths: dict[str, Counter[str]] = {}
         for question, topic, path in examples:
-            _parsed(path)  # what is wrong is said here, not when somebody asks
+            _parsed(path)  # raises errors here, not with the first question
             paths.setdefault(masked(question, topic), Counter())[path] += 1
         self.k, self.neighbours = k, neighbours
         self._paths = list(paths.values())
@@ -86,14 +86,14 @@ class LearntProposer:
         self._index = self._postings(features)
 
     def _postings(self, features: Sequence[Counter[str]]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """For each feature the examples that have it, and its share in their vectors of length 1."""
-        places: list[list[int]] = [[] for _ in self._number]
+        """For each feature, the examples that have it, and its weight in their unit vectors."""
+        indices: list[list[int]] = [[] for _ in self._number]
         shares: list[list[float]] = [[] for _ in self._number]
-        for place, counted in enumerate(features):
+        for example, counted in enumerate(features):
             for feature, value in self._vector(counted).items():
-                places[feature].append(place)
+                indices[feature].append(example)
                 shares[feature].append(value)
-        return [(np.array(at, np.int64), np.array(share)) for at, share in zip(places, shares, strict=True)]
+        return [(np.array(at, np.int64), np.array(share)) for at, share in zip(indices, shares, strict=True)]
 
     def _vector(self, counted: Counter[str]) -> dict[int, float]:
         values = {
@@ -107,16 +107,16 @@ class LearntProposer:
     def propose(self, question: str, topic: str) -> list[PathQuery]:
         similarity = np.zeros(len(self._paths))
         for feature, value in self._vector(Counter(_features(masked(question, topic)))).items():
-            places, shares = self._index[feature]
-            similarity[places] += value * shares
+            indices, shares = self._index[feature]
+            similarity[indices] += value * shares
         scores: Counter[str] = Counter()
-        for rank, place in enumerate(np.argsort(-similarity, kind="stable").tolist()):
-            if similarity[place] <= 0 or (rank >= self.neighbours and len(scores) >= self.k):
+        for rank, example in enumerate(np.argsort(-similarity, kind="stable").tolist()):
+            if similarity[example] <= 0 or (rank >= self.neighbours and len(scores) >= self.k):
                 break
-            paths = self._paths[place]
+            paths = self._paths[example]
             for path, count in paths.items():
-                # Sharply falling: an example that is the question itself counts more than ten that are near.
-                scores[path] += float(similarity[place]) ** 8 * count / paths.total()
+                # The power makes an identical example count more than ten similar ones.
+                scores[path] += float(similarity[example]) ** 8 * count / paths.total()
         total = sum(scores.values()) or 1.0
         best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[: self.k]
         return [replace(_parsed(path), weight=score / total) for path, score in best]

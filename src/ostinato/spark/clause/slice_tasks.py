@@ -85,7 +85,7 @@ class StitchTask:
         try:
             stitcher = Stitcher(self.typed, condition_places(len(self.typed.plan.row_conditions)))
             for stitched in stitcher.run(edges_of(records)):
-                yield from _results(stitched.found, self.output, _STITCHING, None)
+                yield from _results(stitched.rows, self.output, _STITCHING, None)
                 if not NumberTask.is_needed(self.typed.plan):
                     continue
                 for number, before in stitched.numbers_before.items():

@@ -117,7 +117,7 @@ class AdvanceBuckets:
         from ostinato.rows.batches import one_array
         from ostinato.rows.times import microseconds_of
 
-        return microseconds_of(one_array(rows.column(self.task.live.clock.start)))
+        return microseconds_of(one_array(rows.column(self.task.live.time_columns.start)))
 
     def _is_in_time(self, times: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """A row without a time is late: nobody knows where it belongs."""

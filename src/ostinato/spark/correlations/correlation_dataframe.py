@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START, Correlation
 from ostinato.correlations.language.correlation_parser import CorrelationText, correlation_of
-from ostinato.correlations.plan.correlation_plan import Clock, clocks_of, plan_correlation
+from ostinato.correlations.plan.correlation_plan import TimeColumns, clocks_of, plan_correlation
 from ostinato.errors import QueryError, in_statement
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Column, Expr, rebuild
@@ -81,15 +81,15 @@ class SparkCorrelation:
             equalities=tuple((one.live_slot, one.archive_slot) for one in plan.equalities),
         )
 
-    def _side(self, query: SparkQuery, clock: Clock, arrives: dict[str, str]) -> SideTask:
+    def _side(self, query: SparkQuery, times: TimeColumns, arrives: dict[str, str]) -> SideTask:
         from ostinato.correlations.task.correlation_task import SideTask  # loads kernels
 
         conditions = tuple(
             (arrives.get(name, name), bit) for name, bit in condition_places(len(query.plan.row_conditions))
         )
         renamed = {name: other for name, other in arrives.items() if name != other}
-        keys = tuple(query.source.arrow(query.source.column_types[name], name) for name in query.bound.partition_by)
-        return SideTask(typed=query.typed, clock=clock, key_types=keys, conditions=conditions, columns=renamed)
+        keys = tuple(map(query.source.arrow_column, query.bound.partition_by))
+        return SideTask(typed=query.typed, time_columns=times, key_types=keys, conditions=conditions, columns=renamed)
 
     @property
     def archive_keys(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ right part behind it, whose end depends on where the left part started. A `bridg
 
 where f_s counts partial matches that start at s, and b_s ways to complete one within s's window. The windows that start
 in one cell of a grid as wide as the window all contain the cell's end, so a bridge over each border of the grid counts
-every match once (`contributions`), and one at an event counts what others share with it (`joint_counts`).
+every match once (`contributions`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _identity(states: int) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Matches that start in `left` (or at `through`) and contain the place between `left` and `right`."""
+    """Matches that start in `left` and contain the place between `left` and `right`."""
 
     total: Number
     left: list[Number]
@@ -119,25 +119,17 @@ def bridge(
     window: int,
     left: range,
     right: range,
-    through: int | None = None,
-    final: Sequence[int] | None = None,
 ) -> Bridge:
-    """Every start in `left` must have the place, and all of `left` behind it, in its window.
-
-    With `through`, the event at the place: only matches that contain it, also those that start with it.
-    """
+    """Every start in `left` must have the place, and all of `left` behind it, in its window."""
     states = program.states
-    final_row: Row = list(program.final if final is None else final)
+    final: Row = list(program.final)
     right_times = [kept.times[event] for event in right]
     ways_right = [_identity(states)]  # [r][y][z]: from y at the place to z behind r events of `right`
     for event in right:
         check_stopped()
         ways_right.append([passed(program, kept, event, row) for row in ways_right[-1]])
-    completed = [[_dot(row, final_row) for row in ways] for ways in ways_right]  # [r][y]
-    ways = _identity(states)  # [z][y]: from z behind the event to y at the place
-    if through is not None:
-        ways = before_passing(program, kept, through, ways, take_only=True)
-    ways_left = [ways]
+    completed = [[_dot(row, final) for row in ways] for ways in ways_right]  # [r][y]
+    ways_left = [_identity(states)]  # [z][y]: from z behind the event to y at the place
     for event in reversed(left):
         check_stopped()
         ways_left.append(before_passing(program, kept, event, ways_left[-1]))
@@ -168,11 +160,7 @@ def bridge(
             if stays[state]:
                 _add_scaled(row, pending[state], 1)
         pending = moved
-    if through is not None and program.begins[kept.types[through]]:
-        end = bisect_right(right_times, kept.times[through] + window)
-        arriving[end].append(begun(program, kept, through))
-        total += _dot(arriving[end][-1], completed[end])
-    return Bridge(total, counts_left, _right_counts(program, kept, right, ways_right, arriving, final_row))
+    return Bridge(total, counts_left, _right_counts(program, kept, right, ways_right, arriving, final))
 
 
 def _right_counts(
@@ -202,7 +190,7 @@ def cell_of(time: int, window: int) -> int:
     return -(-time // window) if window else time
 
 
-def contributions(program: CountProgram, kept: Kept, window: int, final: Sequence[int] | None = None) -> Contributions:
+def contributions(program: CountProgram, kept: Kept, window: int) -> Contributions:
     """The number of matches (or their sum), and for each event the part of it that the event is in."""
     counts: list[Number] = [0] * len(kept)
     total: Number = 0
@@ -212,45 +200,8 @@ def contributions(program: CountProgram, kept: Kept, window: int, final: Sequenc
         cells[cell] = range(events[0], events[-1] + 1)
     for cell, left in cells.items():
         right = cells.get(cell + 1, range(0)) if window else range(0)
-        found = bridge(program, kept, window, left, right, final=final)
+        found = bridge(program, kept, window, left, right)
         total += found.total
         for event, count in zip((*left, *right), (*found.left, *found.right), strict=True):
             counts[event] += count
     return Contributions(total, counts)
-
-
-def joint_counts(
-    program: CountProgram, kept: Kept, window: int, event: int, final: Sequence[int] | None = None
-) -> Contributions:
-    """The number of matches that contain the event, and for each other event how many of them it is in too."""
-    time = kept.times[event]
-    first = next(e for e in range(len(kept)) if kept.times[e] >= time - window)
-    end = bisect_right(kept.times, time + window)
-    left, right = range(first, event), range(event + 1, end)
-    found = bridge(program, kept, window, left, right, event, final)
-    counts: list[Number] = [0] * len(kept)
-    counts[event] = found.total
-    for other, count in zip((*left, *right), (*found.left, *found.right), strict=True):
-        counts[other] = count
-    return Contributions(found.total, counts)
-
-
-def active_counts(program: CountProgram, kept: Kept, first: int) -> list[Row]:
-    """For each event from `first` on, partial matches by state that contain it and start at `first` or later."""
-    ways = _identity(program.states)
-    behind = [ways]
-    for event in reversed(range(first + 1, len(kept))):
-        ways = before_passing(program, kept, event, ways)
-        behind.append(ways)
-    behind.reverse()
-    counts: list[Row] = []
-    row: Row = [0] * program.states
-    for place, event in enumerate(range(first, len(kept))):
-        with_it = [a + b for a, b in zip(taken(program, kept, event, row), begun(program, kept, event), strict=True)]
-        local: Row = [0] * program.states
-        for state, count in enumerate(with_it):
-            _add_scaled(local, behind[place][state], count)
-        counts.append(local)
-        passing = passed(program, kept, event, row)
-        row = [a + b for a, b in zip(passing, begun(program, kept, event), strict=True)]
-    return counts

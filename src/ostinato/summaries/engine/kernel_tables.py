@@ -190,7 +190,7 @@ def empty_columns(size: int, states: int, types: int, wide: bool = False) -> Col
     )
 
 
-def new_scratch(size: int, states: int, plain_states: int, horizon: int, wide: bool = False) -> Scratch:
+def new_scratch(size: int, states: int, plain_states: int, horizon: int, wide: bool) -> Scratch:
     dtype = np.complex128 if wide else np.float64
     return Scratch(
         np.zeros((size + 1, states, states), dtype),

@@ -1,22 +1,23 @@
 """The state summary as the paper describes it, exact: global, local, active global and active local counters.
 
-INITIALIZE makes an empty one, INSERT and REMOVE change it. Counters are Python integers by state, the start left out.
-It shows the data structure and serves tests; the driver keeps compiled counters (`counting_kernels.py`) for the choice
-of events and counts exactly when it is asked (`bridges.py`).
+INITIALIZE makes an empty one, INSERT and REMOVE change it. Counters are Python integers, one for each state but the
+start. The product has compiled counters (`counting_kernels.py`) to choose events and counts exactly when it is asked
+(`bridges.py`); tests compare both with this class.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field, replace
 
 from ostinato.summaries.engine.bridges import (
+    Contributions,
     Kept,
     Number,
     Row,
-    active_counts,
     begun,
+    bridge,
     contributions,
-    joint_counts,
     passed,
     taken,
 )
@@ -95,7 +96,7 @@ class StateCounters:
         """REMOVE: O(events in the window). What the others shared with the event follows from forward and backward
         counts (`joint_counts`); under skip-till-next others may now match what the event took: counted anew."""
         if self.program.any_match:
-            joint = [joint_counts(self.program, self.kept, self.window, event, only) for only in self._each_state()]
+            joint = [joint_counts(program, self.kept, self.window, event) for program in self._each_state()]
             self.everything = _difference(self.everything, self.local[event])
             self.local = [
                 [count - joint[state].of_event[other] for state, count in enumerate(row)]
@@ -113,7 +114,7 @@ class StateCounters:
         self._replay_active()
 
     def _recount(self) -> None:
-        found = [contributions(self.program, self.kept, self.window, only) for only in self._each_state()]
+        found = [contributions(program, self.kept, self.window) for program in self._each_state()]
         self.everything = [counts.total for counts in found]
         self.local = [[counts.of_event[event] for counts in found] for event in range(len(self))]
 
@@ -131,9 +132,46 @@ class StateCounters:
     def _zeros(self) -> Row:
         return [0] * self.program.states
 
-    def _each_state(self) -> list[list[int]]:
+    def _each_state(self) -> list[CountProgram]:
+        """The program with each of its states as the only final one."""
         states = range(self.program.states)
-        return [[int(state == only) for state in states] for only in states]
+        return [replace(self.program, final=tuple(int(state == only) for state in states)) for only in states]
+
+
+def joint_counts(program: CountProgram, kept: Kept, window: int, event: int) -> Contributions:
+    """The number of matches that contain the event, and of these the number that contain each other event.
+
+    A bridge behind the event counts them: the event gets a type of its own that every partial match has to take.
+    """
+    kind = kept.types[event]
+    forced = replace(
+        program,
+        moves=(*program.moves, program.moves[kind]),
+        begins=(*program.begins, program.begins[kind]),
+        stays=(*program.stays, (False,) * program.states),
+    )
+    types = list(kept.types)
+    types[event] = len(program.moves)
+    left = range(bisect_left(kept.times, kept.times[event] - window), event + 1)
+    right = range(event + 1, bisect_right(kept.times, kept.times[event] + window))
+    joint = bridge(forced, replace(kept, types=types), window, left, right)
+    counts: list[Number] = [0] * len(kept)
+    for other, count in zip((*left, *right), (*joint.left, *joint.right), strict=True):
+        counts[other] = count
+    return Contributions(joint.total, counts)
+
+
+def active_counts(program: CountProgram, kept: Kept, first: int) -> list[Row]:
+    """For each event from `first` on: partial matches by state that contain it and start at `first` or later."""
+    counts: list[Row] = []
+    row: Row = [0] * program.states
+    for event in range(first, len(kept)):
+        local = _sum(taken(program, kept, event, row), begun(program, kept, event))
+        for later in range(event + 1, len(kept)):
+            local = passed(program, kept, later, local)
+        counts.append(local)
+        row = _sum(passed(program, kept, event, row), begun(program, kept, event))
+    return counts
 
 
 def _sum(row: Row, other: Row) -> Row:
