@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from benchmarks.trends.windows import Unsupported, Windows, symbols_of, windows_of
 from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.plan.event_program import Events, Extended, Extent, Program, QueryResults, Slot, SlotKind
+from ostinato.event_queries.plan.event_program import Events, Extent, Program, QueryResults, Slot, SlotKind
 from ostinato.kernels.kernel_cache import inline_kernel, kernel
+from ostinato.kernels.numbers.python_numbers import Extended
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

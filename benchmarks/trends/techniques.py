@@ -19,7 +19,8 @@ from benchmarks.trends.greta import greta
 from benchmarks.trends.greta_exact import greta_exact
 from benchmarks.trends.recurrence import plain_recurrence
 from benchmarks.trends.two_step import two_step
-from ostinato.event_queries.plan.event_program import Events, Extended, Numbers, Program, QueryResults, TrendEngine
+from ostinato.event_queries.plan.event_program import Events, Numbers, Program, QueryResults, TrendEngine
+from ostinato.kernels.numbers.python_numbers import Extended
 
 T = TypeVar("T")
 Sharing = Literal["dynamic", "always", "never"]

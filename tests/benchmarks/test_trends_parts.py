@@ -33,7 +33,7 @@ from benchmarks.trends.techniques import GRETA, PLAIN, TWO_STEP, Technique
 from benchmarks.trends.workloads import alike, diverse
 
 import ostinato as ost
-from ostinato.event_queries.plan.event_program import Extended
+from ostinato.kernels.numbers.python_numbers import Extended
 
 
 @pytest.fixture

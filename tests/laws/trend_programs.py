@@ -23,7 +23,6 @@ from ostinato.event_queries.plan.event_program import (
     NO_WINDOW,
     EngineStep,
     Events,
-    Extended,
     PairTest,
     Program,
     QueryResults,
@@ -32,6 +31,7 @@ from ostinato.event_queries.plan.event_program import (
     TrendEngine,
 )
 from ostinato.expressions.syntax import Expr
+from ostinato.kernels.numbers.python_numbers import Extended
 from ostinato.reference.trend_matches import Event, Run, by_window, time_us
 from ostinato.reference.trend_values import adjacent_holds, at_row
 

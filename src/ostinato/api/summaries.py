@@ -25,8 +25,8 @@ from ostinato.calls.options import a_text, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import Numbers
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.expressions.intervals import parse_interval
+from ostinato.kernels.numbers.number_columns import NumberForm
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes

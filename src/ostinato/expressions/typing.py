@@ -11,11 +11,12 @@ from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.casts import can_cast, cast_node
 from ostinato.expressions.functions.comparisons import COMPARISONS
-from ostinato.expressions.functions.function_table import FUNCTIONS, NONDETERMINISTIC, OPERATORS, SPARK_ONLY
+from ostinato.expressions.functions.function_table import FUNCTIONS, OPERATORS, SPARK_ONLY
 from ostinato.expressions.functions.functions_nested import plan_field, plan_subscript
 from ostinato.expressions.functions.functions_time import plan_extract
 from ostinato.expressions.functions.logic import plan_case
 from ostinato.expressions.nodes import Frame, Function, Site, Typed, constant
+from ostinato.expressions.nondeterministic import CLOCK_FUNCTIONS, NONDETERMINISTIC
 from ostinato.expressions.parsing import MAX_LEVELS
 from ostinato.expressions.syntax import (
     Call,
@@ -185,7 +186,7 @@ def _only_days(text: str) -> bool:
 
 
 def _no_function(expr: Call) -> QueryError:
-    if expr.name in NONDETERMINISTIC:
+    if expr.name in NONDETERMINISTIC | CLOCK_FUNCTIONS:
         return QueryError(
             "NONDETERMINISTIC_FUNCTION", f"{expr.name} gives another value each time, so rows couldn't be trusted",
             hint="compute it into a column before matching", span=expr.span,

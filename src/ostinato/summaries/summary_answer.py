@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.event_queries.trends.numbers.number_columns import NumberForm, exact_column
+from ostinato.kernels.numbers.number_columns import NumberForm, exact_column
 from ostinato.pictures.summary_svg import SummaryPicture, count_words, draw_summary
 
 _TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.event_queries.plan.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
-from ostinato.event_queries.task.group_partials import packed, together, unpacked
+from ostinato.event_queries.plan.event_program import NO_WINDOW, Numbers, QueryResults, SlotKind, joined_results
+from ostinato.event_queries.task.group_partials import packed, unpacked
 from ostinato.event_queries.task.group_results import conjunction, of_groups
+from ostinato.kernels.numbers.python_numbers import Extended
 
 KINDS = (SlotKind.SUM, SlotKind.MIN, SlotKind.COUNT)
 
@@ -88,7 +89,7 @@ def test_negative_numbers_travel_too() -> None:
 
 
 def test_parts_of_all_tasks_are_the_whole() -> None:
-    whole = of_groups(together([FOUND, FOUND]), np.zeros(3, np.int64), KINDS)
+    whole = of_groups(joined_results([FOUND, FOUND]), np.zeros(3, np.int64), KINDS)
     assert whole.window.tolist() == [0, 5]
     assert whole.count.tolist() == [2 * (2**70 + 4), 8]  # type: ignore[union-attr]
 

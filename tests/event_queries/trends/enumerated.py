@@ -17,7 +17,6 @@ from ostinato.event_queries.plan.event_program import (
     BoundKind,
     EdgeTest,
     Events,
-    Extended,
     Extent,
     Program,
     QueryResults,
@@ -25,6 +24,7 @@ from ostinato.event_queries.plan.event_program import (
     SlotKind,
     TrendEngine,
 )
+from ostinato.kernels.numbers.python_numbers import Extended
 
 LETTERS = "ABCDEFTXYN"
 ONE_EVENT = TrendAutomaton(("n",), 2, (Transition(START, 0, 1),), frozenset({1}))

@@ -20,7 +20,6 @@ from ostinato.event_queries.plan.event_program import (
     BoundKind,
     EdgeTest,
     Events,
-    Extended,
     Extent,
     Program,
     QueryResults,
@@ -30,6 +29,7 @@ from ostinato.event_queries.plan.event_program import (
 from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
 from ostinato.event_queries.trends.separate.running_plan import in_place_order, needs_events
 from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine, way_of
+from ostinato.kernels.numbers.python_numbers import Extended
 
 pytestmark = pytest.mark.kernel
 LETTERS = "ABCDEF"

@@ -12,6 +12,7 @@ from ostinato.clause.query.bound_clause import BoundClause, BoundKey
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -343,7 +344,7 @@ class _Binder:
             )
         if call.distinct:
             self.names.fail("INVALID_ARGUMENTS", f"DISTINCT goes with aggregates, not with {call.name}", call.span)
-        if refuse_nondeterministic and call.name in vocabulary.NONDETERMINISTIC:
+        if refuse_nondeterministic and call.name in NONDETERMINISTIC:
             self.names.fail(
                 "NONDETERMINISTIC_FUNCTION", f"{call.name} may differ each time it is asked for one row", call.span
             )

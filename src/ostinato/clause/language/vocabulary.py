@@ -56,12 +56,6 @@ WINDOW_FUNCTIONS: dict[str, str | None] = {
 }
 """Functions of Spark that need a window, with what to write instead; a match has no windows."""
 
-NONDETERMINISTIC = frozenset(
-    """rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name randstr
-    uniform""".split()
-)
-"""Functions whose value isn't a property of the row."""
-
 
 def aggregate_name(name: str) -> str | None:
     """The canonical name of a supported aggregate, or None."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ostinato.clause.language import vocabulary
 from ostinato.errors import Span
 from ostinato.event_queries.language.event_names import EventNames
+from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
@@ -158,7 +159,7 @@ class TermReader:
             fail("UNSUPPORTED_FUNCTION", f"{call.semantics.upper()} belongs to MATCH_RECOGNIZE", call.span)
         if call.distinct:
             fail("INVALID_ARGUMENTS", f"DISTINCT goes with aggregates, not with {name}", call.span)
-        if name in vocabulary.NONDETERMINISTIC:
+        if name in NONDETERMINISTIC:
             fail("NONDETERMINISTIC_FUNCTION", f"{name} may differ each time it is asked for one row", call.span)
 
 

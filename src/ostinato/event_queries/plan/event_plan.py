@@ -55,7 +55,7 @@ class QueryPlan:
     """One query of the workload.
 
     It has one program; for AND three, of the first part, the second and both (two when no match can be of both). Its
-    count is then `results.trend_numbers.conjunction_counts` of theirs, sequence by sequence.
+    count is then `number_columns.conjunction_counts` of theirs, sequence by sequence.
     """
 
     bound: BoundEventQuery

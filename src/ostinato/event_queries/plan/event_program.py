@@ -10,12 +10,14 @@ import abc
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.kernels.numbers.python_numbers import Extended
 
 NO_VALUE = -1
 NO_WINDOW = np.iinfo(np.int64).min
@@ -116,14 +118,6 @@ class Events:
     pair_tests: tuple[PairTest, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Extended:
-    """Approximate numbers, mantissa * 2 ** exponent: beyond what a double holds."""
-
-    mantissa: NDArray[np.float64]
-    exponent: NDArray[np.int64]
-
-
 Numbers = NDArray[np.object_] | Extended | NDArray[np.float64] | NDArray[np.int64]
 """Exact counts and sums are an object array of Python ints; MIN and MAX keep the dtype of their values."""
 
@@ -139,6 +133,24 @@ class QueryResults:
     slots: tuple[Numbers, ...]
     """SUM, MIN and MAX mean nothing in rows where `present` is False: no value was bound (SQL's NULL)."""
     present: tuple[NDArray[np.bool_], ...]
+
+
+def joined_numbers(columns: Sequence[Numbers]) -> Numbers:
+    """The rows of several columns below one another; an engine gives one kind of numbers for all of them."""
+    if isinstance(columns[0], Extended):
+        return Extended(*(np.concatenate(arrays) for arrays in zip(*columns, strict=True)))
+    return cast(Numbers, np.concatenate(columns))
+
+
+def joined_results(results: Sequence[QueryResults]) -> QueryResults:
+    """The rows of several results below one another."""
+    return QueryResults(
+        sequence=np.concatenate([each.sequence for each in results]),
+        window=np.concatenate([each.window for each in results]),
+        count=joined_numbers([each.count for each in results]),
+        slots=tuple(map(joined_numbers, zip(*(each.slots for each in results), strict=True))),
+        present=tuple(np.concatenate(column) for column in zip(*(each.present for each in results), strict=True)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from ostinato.event_queries.plan.event_adjacency import Comparison, as_pair_cond
 from ostinato.event_queries.plan.event_plan import EventsPlan, Numbering, QueryPlan, assembled
 from ostinato.event_queries.plan.event_program import EdgeTest, Program, Slot, SlotKind
 from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, Output, SlotOutput
-from ostinato.event_queries.trends.numbers.number_columns import MAX_DIGITS, NumberForm
 from ostinato.expressions import types as t
 from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navigation, Operator, span_of
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.vectors import Vector
+from ostinato.kernels.numbers.number_columns import MAX_DIGITS, NumberForm
 
 MAX_EXACT_PRECISION = 18
 """Decimals with more digits don't fit 64 bits once unscaled."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
-from ostinato.event_queries.plan.event_program import Extended, Numbers, QueryResults
+from ostinato.event_queries.plan.event_program import Numbers, QueryResults
+from ostinato.kernels.numbers.python_numbers import Extended
 
 _EXACT, _EXTENDED, _PLAIN = "exact", "extended", "plain"
 
@@ -37,27 +37,6 @@ def unpacked(record: bytes, slots: int) -> QueryResults:
         slots=tuple(_numbers(table, f"slot{i}") for i in range(slots)),
         present=tuple(_array(table, f"present{i}") for i in range(slots)),
     )
-
-
-def together(parts: Sequence[QueryResults]) -> QueryResults:
-    """The rows of all parts below one another."""
-    return QueryResults(
-        sequence=np.concatenate([part.sequence for part in parts]),
-        window=np.concatenate([part.window for part in parts]),
-        count=_joined([part.count for part in parts]),
-        slots=tuple(_joined(slot) for slot in zip(*(part.slots for part in parts), strict=True)),
-        present=tuple(np.concatenate(present) for present in zip(*(part.present for part in parts), strict=True)),
-    )
-
-
-def _joined(parts: Sequence[Numbers]) -> Numbers:
-    extended = [part for part in parts if isinstance(part, Extended)]
-    if extended:
-        assert len(extended) == len(parts), "an engine gives one kind of numbers"
-        return Extended(
-            np.concatenate([part.mantissa for part in extended]), np.concatenate([part.exponent for part in extended])
-        )
-    return cast(Numbers, np.concatenate([part for part in parts if not isinstance(part, Extended)]))
 
 
 def _columns(name: str, numbers: Numbers) -> dict[str, pa.Array]:

@@ -14,11 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
-from ostinato.event_queries.plan.event_program import NO_WINDOW, Extended, Numbers, QueryResults, SlotKind
+from ostinato.event_queries.plan.event_program import NO_WINDOW, Numbers, QueryResults, SlotKind
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, SlotOutput
-from ostinato.event_queries.trends.numbers import number_columns as tn
 from ostinato.expressions import types as t
+from ostinato.kernels.numbers import number_columns as tn
+from ostinato.kernels.numbers.python_numbers import Extended
 from ostinato.rows.times import DAY_US
 
 Ints = NDArray[np.int64]
@@ -28,17 +29,17 @@ Exact = NDArray[np.object_]
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def known_form(numbers: Numbers) -> Exact | tn.Approximate:
+def known_form(numbers: Numbers) -> Exact | Extended:
     """Exact integers as they are, anything else with its exponent apart."""
     if isinstance(numbers, Extended):
-        return tn.Approximate(numbers.mantissa, numbers.exponent)
+        return numbers
     return tn.approximate_of(numbers) if numbers.dtype.kind == "f" else numbers.astype(object, copy=False)
 
 
 def _sums(numbers: Numbers, group: Ints, groups: int) -> Numbers:
     known = known_form(numbers)
-    if isinstance(known, tn.Approximate):
-        return Extended(*tn.approximate_sums(known, group, groups))
+    if isinstance(known, Extended):
+        return tn.approximate_sums(known, group, groups)
     return tn.exact_sums(known, group, groups)
 
 
@@ -106,15 +107,15 @@ def conjunction(parts: Sequence[QueryResults]) -> QueryResults:
         at += len(part.sequence)
     if len(counts) == 2:
         nothing = np.zeros(len(sequence), object)
-        counts.append(nothing if not isinstance(counts[0], tn.Approximate) else tn.approximate_of(nothing))
+        counts.append(nothing if not isinstance(counts[0], Extended) else tn.approximate_of(nothing))
     one, other, shared = counts
     pairs: Numbers
-    if isinstance(one, tn.Approximate):
-        assert isinstance(other, tn.Approximate) and isinstance(shared, tn.Approximate)
-        found = tn.approximate_conjunction_counts(one, other, shared)
-        pairs, is_any = Extended(*found), found.mantissa > 0
+    if isinstance(one, Extended):
+        assert isinstance(other, Extended) and isinstance(shared, Extended)
+        pairs = tn.approximate_conjunction_counts(one, other, shared)
+        is_any = pairs.mantissa > 0
     else:
-        assert not isinstance(other, tn.Approximate) and not isinstance(shared, tn.Approximate)
+        assert not isinstance(other, Extended) and not isinstance(shared, Extended)
         pairs = tn.conjunction_counts(one, other, shared)
         is_any = np.array([bool(pair) for pair in pairs], np.bool_)
     rows = np.flatnonzero(is_any)
@@ -196,16 +197,16 @@ def _number_column(
     is_count: bool,
 ) -> pa.Array:
     known = known_form(numbers)
-    if isinstance(known, tn.Approximate):
+    if isinstance(known, Extended):
         return tn.approximate_column(known, present, typed.form, place, scale=scale, is_count=is_count)
     return tn.exact_column(known, present, typed.form, place, scale=scale, is_count=is_count)
 
 
 def _average(total: Numbers, number: Numbers, scale: int) -> pa.Array:
     above, below = known_form(total), known_form(number)
-    if not isinstance(above, tn.Approximate) and not isinstance(below, tn.Approximate):
+    if not isinstance(above, Extended) and not isinstance(below, Extended):
         return tn.average_column(above, below, scale=scale)
-    rough = [part if isinstance(part, tn.Approximate) else tn.approximate_of(part) for part in (above, below)]
+    rough = [part if isinstance(part, Extended) else tn.approximate_of(part) for part in (above, below)]
     return tn.approximate_average_column(rough[0], rough[1], scale=scale)
 
 

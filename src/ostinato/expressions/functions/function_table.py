@@ -43,13 +43,6 @@ FUNCTIONS: dict[str, Function] = {
     "timestamp": _casting(lambda site: site.settings.timestamp),
 }  # fmt: skip
 
-NONDETERMINISTIC = frozenset(
-    "rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name randstr uniform "
-    "current_timestamp now current_date curdate localtimestamp current_time input_file_block_start "
-    "input_file_block_length".split()
-)
-"""Functions whose value isn't decided by their arguments: a row matched by one couldn't be explained."""
-
 SPARK_ONLY = frozenset(
     """acosh aes_decrypt aes_encrypt aggregate array_append array_compact array_except array_insert array_intersect
     array_prepend array_remove array_repeat array_sort array_union arrays_overlap arrays_zip asinh atanh base64 bin

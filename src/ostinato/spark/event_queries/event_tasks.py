@@ -145,7 +145,8 @@ class SumsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.event_queries.task.group_partials import together, unpacked
+        from ostinato.event_queries.plan.event_program import joined_results
+        from ostinato.event_queries.task.group_partials import unpacked
         from ostinato.event_queries.task.group_results import of_groups
         from ostinato.event_queries.task.trend_worker import slot_kinds
         from ostinato.rows.batches import failure
@@ -163,7 +164,7 @@ class SumsTask:
             worker = self.task.worker()
             for query, found in records.items():
                 kinds = slot_kinds(self.task.typed.plan.queries[query])
-                parts = together([unpacked(record, len(kinds)) for record in found])
+                parts = joined_results([unpacked(record, len(kinds)) for record in found])
                 results = of_groups(parts, np.zeros(1, np.int64), kinds)
                 yield from self.task.rows(query, worker.shown(query, results))
         except Exception as error:

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.expressions.types import Settings
+from ostinato.kernels.numbers.number_columns import NumberForm
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.shipping.spark_types import arrow_type
 from ostinato.spark.streams.stream_checkpoint import Checkpoint

@@ -7,7 +7,7 @@ the scratch.
 from __future__ import annotations
 
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
-from ostinato.summaries.engine.wide_numbers import plus, scaled, times
+from ostinato.kernels.numbers.wide_numbers import plus, scaled, times
 
 
 @inline_kernel

@@ -8,9 +8,9 @@ is exactly 0. They serve the choice of events; answers are counted with integers
 from __future__ import annotations
 
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.numbers.wide_numbers import plus, scaled, times
 from ostinato.summaries.engine.bridge_kernels import begins, count_left, count_right, ways_left, ways_right
 from ostinato.summaries.engine.kernel_tables import CELL, COUNT, FIRST, FIRST_OLD_CELL, LAST_OLD_CELL, STALE
-from ostinato.summaries.engine.wide_numbers import plus, scaled, times
 
 
 @inline_kernel

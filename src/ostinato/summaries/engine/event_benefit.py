@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.numbers.wide_numbers import below, is_sound, plus, scaled, times
 from ostinato.summaries.engine.bridge_kernels import begins
 from ostinato.summaries.engine.counter_moves import CountProgram
 from ostinato.summaries.engine.counting_kernels import present, take
 from ostinato.summaries.engine.kernel_tables import COUNT, FIRST
-from ostinato.summaries.engine.wide_numbers import below, is_sound, plus, scaled, times
 
 TIE = 2.0**-40
 """Benefits that differ by a smaller part of their size are equal."""

@@ -7,6 +7,7 @@ they came: not to the end when doubles are too small for the counts. The driver 
 from __future__ import annotations
 
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.numbers.wide_numbers import below, is_sound
 from ostinato.summaries.engine.counting_kernels import count_active, count_matches, drop, expire, insert, remove
 from ostinato.summaries.engine.event_benefit import TIE, benefit_of_newcomer, fill_table, lowest_benefit, moved_by
 from ostinato.summaries.engine.kernel_tables import (
@@ -20,7 +21,6 @@ from ostinato.summaries.engine.kernel_tables import (
     STARTED,
 )
 from ostinato.summaries.engine.probabilities import learn, settle_learning
-from ostinato.summaries.engine.wide_numbers import below, is_sound
 
 
 @inline_kernel

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.errors import MatchError
+from ostinato.kernels.numbers.wide_numbers import widened
 from ostinato.streams.stored_state import check, check_ranges, damaged
 from ostinato.summaries.engine.kernel_tables import COUNT, Columns, empty_columns
 from ostinato.summaries.engine.summary_state_checks import STATE, check_summaries, rows_of_one
-from ostinato.summaries.engine.wide_numbers import widened
 
 VERSION = 1
 _MAGIC = b"OSUM"

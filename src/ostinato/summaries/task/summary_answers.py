@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_types import number_type
 from ostinato.event_queries.task.group_results import window_edges as times_of
-from ostinato.event_queries.trends.numbers import number_columns as tn
-from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.expressions import types as t
+from ostinato.kernels.numbers import number_columns as tn
+from ostinato.kernels.numbers.number_columns import NumberForm
 from ostinato.summaries.engine.answers import Answering, Answers, Integers, KeptColumns
 from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.summaries.summary_answer import AskedSummary, KeptEvent, SummaryAnswer, number_column

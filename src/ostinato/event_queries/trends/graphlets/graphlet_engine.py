@@ -23,7 +23,6 @@ from ostinato.event_queries.plan.event_program import (
     EdgeTest,
     EngineStep,
     Events,
-    Extended,
     Numbers,
     Program,
     QueryResults,
@@ -34,6 +33,7 @@ from ostinato.event_queries.trends.graphlets.graphlet import Matrix, decide
 from ostinato.event_queries.trends.graphlets.graphlet_state import STATE, pack, unpack
 from ostinato.event_queries.trends.graphlets.walk import Walk, parts_of
 from ostinato.event_queries.trends.shared.loops import Loop, possible_loops
+from ostinato.kernels.numbers.python_numbers import Extended, with_not_finite
 from ostinato.streams.stored_state import reading
 
 PROGRAMS = "programs on graphlets"
@@ -133,9 +133,10 @@ def _results(
         parts = columns[at : at + len(some)] if rows else [np.zeros(0, object)] * len(some)
         at += len(some)
         real = len(parts) > 2
-        slots.append(_extended(parts[0]) if real or not exact else parts[0])
         if real:
-            slots[-1] = _not_finite(slots[-1], parts[2:])
+            slots.append(with_not_finite(_extended(parts[0]), *((flag != 0).astype(bool) for flag in parts[2:])))
+        else:
+            slots.append(parts[0] if exact else _extended(parts[0]))
         present.append(np.ones(len(rows), bool) if len(parts) == 1 else parts[1] != 0)
     count = columns[0] if rows else np.zeros(0, object)
     return QueryResults(
@@ -156,11 +157,3 @@ def _extended(column: Matrix) -> Extended:
     exponents = [max(int(abs(number)).bit_length() - 60, 0) for number in column]
     mantissas = [float(Fraction(number) / 2**exponent) for number, exponent in zip(column, exponents, strict=True)]
     return Extended(np.array(mantissas, np.float64), np.array(exponents, np.int64))
-
-
-def _not_finite(total: Numbers, parts: Sequence[Matrix]) -> Extended:
-    assert isinstance(total, Extended)
-    nan, above, below = (part != 0 for part in parts)
-    some = (nan | above | below).astype(bool)
-    value = np.where(nan | (above & below), np.nan, np.where(above, np.inf, -np.inf))
-    return Extended(np.where(some, value, total.mantissa), np.where(some, 0, total.exponent))

@@ -14,11 +14,10 @@ from ostinato.event_queries.plan.event_program import (
     NO_WINDOW,
     BoundKind,
     Events,
-    Extended,
     Extent,
-    Numbers,
     Program,
     QueryResults,
+    joined_results,
 )
 from ostinato.event_queries.trends.separate.kept_events import Ints, Reads, arriving
 from ostinato.event_queries.trends.separate.ordered_edges import OrderedEdges
@@ -42,7 +41,7 @@ def results_at_once(program: Program, reads: Reads, ordered: OrderedEdges, event
     if not found:
         nothing = kept.part(slice(0, 0))
         return ordered.results(nothing, np.zeros(1, np.int64), events.pair_tests)
-    return _one_after_another(found)
+    return joined_results(found)
 
 
 def _cut(extent: Extent, sequence: Ints, position: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
@@ -81,22 +80,3 @@ def _whole_sequences(sequence: Ints, many: Ints) -> Iterator[tuple[int, int]]:
         last = max(int(np.searchsorted(rows, done + MOST_ROWS, "right")), at + 1)
         yield start, int(ends[last - 1])
         start, done, at = int(ends[last - 1]), int(rows[last - 1]), last
-
-
-def _one_after_another(parts: list[QueryResults]) -> QueryResults:
-    return QueryResults(
-        np.concatenate([part.sequence for part in parts]),
-        np.concatenate([part.window for part in parts]),
-        _joined([part.count for part in parts]),
-        tuple(_joined(list(column)) for column in zip(*(part.slots for part in parts), strict=True)),
-        tuple(np.concatenate(column) for column in zip(*(part.present for part in parts), strict=True)),
-    )
-
-
-def _joined(parts: list[Numbers]) -> Numbers:
-    mantissas = [part.mantissa for part in parts if isinstance(part, Extended)]
-    exponents = [part.exponent for part in parts if isinstance(part, Extended)]
-    if mantissas:
-        return Extended(np.concatenate(mantissas), np.concatenate(exponents))
-    joined: Numbers = np.concatenate([part for part in parts if not isinstance(part, Extended)])
-    return joined

@@ -13,13 +13,11 @@ from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.plan.event_program import (
     NO_VALUE,
     EdgeTest,
-    Extended,
     Numbers,
     PairTest,
     Program,
     QueryResults,
 )
-from ostinato.event_queries.trends.numbers.number_table import grown
 from ostinato.event_queries.trends.separate import ordered_kernel as ok
 from ostinato.event_queries.trends.separate.kept_events import Bools, Ints, Kept, Reads, together
 from ostinato.event_queries.trends.separate.ordered_plan import HolderPlan
@@ -27,7 +25,9 @@ from ostinato.event_queries.trends.separate.running_arrays import PROGRESS, ROW
 from ostinato.event_queries.trends.separate.running_results import RunningResults
 from ostinato.event_queries.trends.separate.slot_values import SlotLayout, in_order, value_bits
 from ostinato.event_queries.trends.separate.sums import Values
-from ostinato.event_queries.trends.separate.totals import SOME, Totals, as_multiple
+from ostinato.event_queries.trends.separate.totals import Totals
+from ostinato.kernels.numbers.number_table import grown
+from ostinato.kernels.numbers.python_numbers import SOME, Extended, as_multiple
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
 COLUMNS = 8
@@ -212,7 +212,8 @@ def _as_totals(layout: SlotLayout, results: QueryResults, parts: int) -> list[To
             if slot in layout.whole:
                 totals.numbers[slot + 1] = _whole(numbers, row)
             elif slot in layout.best:
-                totals.best[slot] = numbers[row].item()  # type: ignore[index]
+                assert not isinstance(numbers, Extended)
+                totals.best[slot] = numbers[row].item()
             elif flag:
                 assert isinstance(numbers, Extended)
                 multiple, flag = as_multiple(float(numbers.mantissa[row]))

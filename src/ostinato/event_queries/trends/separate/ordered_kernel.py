@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.limbs import BITS, bit_length
-from ostinato.event_queries.trends.numbers.number_table import set_small
 from ostinato.event_queries.trends.separate.running_arrays import LOADED, ROW, SEQUENCE
 from ostinato.event_queries.trends.separate.running_state import give
 from ostinato.event_queries.trends.separate.sums import Bools, Ints, clear, merge, take_values
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.kernels.numbers.limbs import BITS, bit_length
+from ostinato.kernels.numbers.number_table import set_small
 
 # What the kernel returns.
 FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_PAIRS, FAILED, STOPPED = 0, 1, 2, 3, 4, 5

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.limbs import BASE, STEP
 from ostinato.event_queries.trends.separate.running_arrays import FAR, UNBOUNDED, WINDOWS
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.numbers.limbs import BASE, STEP
 from ostinato.streams.stored_state import LARGEST
 
 BROKEN = np.int64(-1)

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.limbs import BITS, bit_length
-from ostinato.event_queries.trends.numbers.number_table import set_small
 from ostinato.event_queries.trends.separate.running_arrays import (
     COUNT_BITS,
     FAILED,
@@ -41,6 +39,8 @@ from ostinato.event_queries.trends.separate.running_arrays import (
 from ostinato.event_queries.trends.separate.running_state import give, load, save
 from ostinato.event_queries.trends.separate.sums import clear, lead, merge
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
+from ostinato.kernels.numbers.limbs import BITS, bit_length
+from ostinato.kernels.numbers.number_table import set_small
 
 
 @inline_kernel

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Extended, Numbers, QueryResults
-from ostinato.event_queries.trends.numbers.limbs import int_of_limbs
+from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Numbers, QueryResults
 from ostinato.event_queries.trends.separate.running_arrays import LIMBS, RECORDS, Output
 from ostinato.event_queries.trends.separate.slot_values import SlotLayout
-from ostinato.event_queries.trends.separate.totals import as_objects
+from ostinato.kernels.numbers.limbs import int_of_limbs
+from ostinato.kernels.numbers.python_numbers import Extended, as_objects
 
 Ints = NDArray[np.int64]
 MOST_RECORDS = 4096

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.number_table import is_zero
 from ostinato.event_queries.trends.separate.running_arrays import (
     COUNT_BITS,
     FAR,
@@ -22,6 +21,7 @@ from ostinato.event_queries.trends.separate.running_arrays import (
 )
 from ostinato.event_queries.trends.separate.sums import clear
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
+from ostinato.kernels.numbers.number_table import is_zero
 
 
 @inline_kernel

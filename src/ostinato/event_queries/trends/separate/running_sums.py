@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
-from ostinato.event_queries.trends.numbers.number_table import grown
 from ostinato.event_queries.trends.separate import running_arrays as ra
 from ostinato.event_queries.trends.separate.running_checks import are_sound
 from ostinato.event_queries.trends.separate.running_kernel import advance_sums
@@ -18,6 +17,7 @@ from ostinato.event_queries.trends.separate.running_plan import make_plan
 from ostinato.event_queries.trends.separate.running_results import RunningResults
 from ostinato.event_queries.trends.separate.slot_values import SlotLayout, value_bits
 from ostinato.event_queries.trends.separate.sums import Values
+from ostinato.kernels.numbers.number_table import grown
 from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.streams.stored_state import check
 

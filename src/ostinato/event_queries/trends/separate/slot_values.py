@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Program, SlotKind
-from ostinato.event_queries.trends.numbers.number_table import new_table
 from ostinato.event_queries.trends.separate.sums import Slots, Sums, Values
+from ostinato.kernels.numbers.number_table import new_table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

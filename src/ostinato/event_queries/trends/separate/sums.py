@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.trends.numbers.number_table import (
+from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.kernels.numbers.number_table import (
     Table,
     add,
     add_scaled,
@@ -19,7 +20,6 @@ from ostinato.event_queries.trends.numbers.number_table import (
     is_zero,
     set_zero,
 )
-from ostinato.kernels.kernel_cache import inline_kernel
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ostinato.event_queries.plan.event_program import Extended, Numbers, Program, QueryResults, SlotKind
+from ostinato.event_queries.plan.event_program import Numbers, Program, QueryResults, SlotKind
+from ostinato.kernels.numbers.python_numbers import (
+    INFINITE,
+    MINUS_INFINITE,
+    NOT_A_NUMBER,
+    NOTHING,
+    SOME,
+    as_objects,
+    extended,
+    real_sums,
+)
 from ostinato.streams.stored_state import check
 
-REAL_BITS = 1074
-"""Every finite double is a multiple of 2**-1074: sums of doubles are kept as such multiples, so their order is of no
-consequence."""
-
 _STATE = "a sum in the state of an event query"
-# What values a slot has seen.
-NOTHING, SOME, INFINITE, MINUS_INFINITE, NOT_A_NUMBER = 0, 1, 2, 4, 8
 
 
 @dataclass(slots=True)
@@ -47,40 +50,6 @@ def better(kind: SlotKind, one: float, other: float) -> float:
     """NaN is the greatest."""
     smaller = not math.isnan(one) and (math.isnan(other) or one < other)
     return one if smaller == (kind is SlotKind.MIN) else other
-
-
-def as_multiple(value: float) -> tuple[int, int]:
-    """A double as a multiple of 2**-1074, and what kind of value it is."""
-    if math.isnan(value):
-        return 0, SOME | NOT_A_NUMBER
-    if math.isinf(value):
-        return 0, SOME | (INFINITE if value > 0 else MINUS_INFINITE)
-    mantissa, exponent = math.frexp(value)
-    shift = exponent - 53 + REAL_BITS
-    whole = int(math.ldexp(mantissa, 53))
-    return (whole << shift if shift >= 0 else whole >> -shift), SOME
-
-
-def extended(numbers: Sequence[int], below: int = 0) -> Extended:
-    """Integers times 2**-below as doubles with an exponent."""
-    mantissa, exponent = np.zeros(len(numbers)), np.zeros(len(numbers), np.int64)
-    for i, number in enumerate(numbers):
-        drop = max(abs(number).bit_length() - 64, 0)
-        # The last bit stands for all that is dropped, so that rounding is right.
-        kept = (abs(number) >> drop) | (1 if abs(number) & ((1 << drop) - 1) else 0)
-        mantissa[i] = float(kept) if number >= 0 else -float(kept)
-        exponent[i] = drop - below if number else 0
-    return Extended(mantissa, exponent)
-
-
-def real_sums(multiples: Sequence[int], flags: Sequence[int]) -> Extended:
-    sums = extended(multiples, REAL_BITS)
-    for i, flag in enumerate(flags):
-        if flag & NOT_A_NUMBER or (flag & INFINITE and flag & MINUS_INFINITE):
-            sums.mantissa[i], sums.exponent[i] = math.nan, 0
-        elif flag & (INFINITE | MINUS_INFINITE):
-            sums.mantissa[i], sums.exponent[i] = math.inf if flag & INFINITE else -math.inf, 0
-    return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +81,6 @@ def as_results(program: Program, rows: Sequence[Counted], exact: bool, is_real: 
         slots=tuple(numbers(i + 1) for i in range(len(program.slots))),
         present=tuple(np.array([row.totals.flags[i] != 0 for row in rows], bool) for i in range(len(program.slots))),
     )
-
-
-def as_objects(whole: Sequence[int]) -> NDArray[np.object_]:
-    array = np.empty(len(whole), object)
-    array[:] = whole
-    return array
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------

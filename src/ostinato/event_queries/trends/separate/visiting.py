@@ -17,7 +17,8 @@ from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
 from ostinato.event_queries.trends.separate.edge_tests import compare_values
 from ostinato.event_queries.trends.separate.kept_events import Bools, Ints, Kept, Reads
-from ostinato.event_queries.trends.separate.totals import SOME, Totals, as_multiple, better
+from ostinato.event_queries.trends.separate.totals import Totals, better
+from ostinato.kernels.numbers.python_numbers import SOME, as_multiple
 from ostinato.kernels.stopping import check_stopped
 
 NOWHERE = -1

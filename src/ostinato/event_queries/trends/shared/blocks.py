@@ -14,8 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.trends.numbers.limbs import bit_length
-from ostinato.event_queries.trends.numbers.number_calls import add, add_scaled, add_small, shift_left, subtract, woven
 from ostinato.event_queries.trends.shared.layout import NONE, Layout
 from ostinato.event_queries.trends.shared.sections import (
     BURSTS,
@@ -68,6 +66,8 @@ from ostinato.event_queries.trends.shared.sections import (
 )
 from ostinato.event_queries.trends.shared.windows import close_until, move_windows
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
+from ostinato.kernels.numbers.limbs import bit_length
+from ostinato.kernels.numbers.number_calls import add, add_scaled, add_small, shift_left, subtract, woven
 
 Ints = NDArray[np.int64]
 

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.number_calls import (
-    add,
-    add_scaled,
-    add_scaled_float,
-    add_small,
-    set_small,
-    subtract,
-    woven,
-)
 from ostinato.event_queries.trends.shared.logs import WORD, catch_up, take_extreme
 from ostinato.event_queries.trends.shared.places import cell_widths, lane_starts
 from ostinato.event_queries.trends.shared.sections import (
@@ -51,6 +42,15 @@ from ostinato.event_queries.trends.shared.sections import (
     TARGET_EADD_FROM,
 )
 from ostinato.kernels.kernel_cache import called_kernel
+from ostinato.kernels.numbers.number_calls import (
+    add,
+    add_scaled,
+    add_scaled_float,
+    add_small,
+    set_small,
+    subtract,
+    woven,
+)
 
 _SPARE_LIMBS = 5
 _BITS = 60

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.plan.event_program import Events, Extended, Numbers, Program, QueryResults, SlotKind
-from ostinato.event_queries.trends.numbers.number_table import to_extended, to_ints
+from ostinato.event_queries.plan.event_program import Events, Numbers, Program, QueryResults, SlotKind, joined_numbers
 from ostinato.event_queries.trends.shared.event_symbols import values_of_keys
 from ostinato.event_queries.trends.shared.layout import SlotPlaces
 from ostinato.event_queries.trends.shared.sections import (
@@ -29,9 +28,13 @@ from ostinato.event_queries.trends.shared.sections import (
     RESULTS,
     section,
 )
+from ostinato.kernels.numbers.number_table import to_extended, to_ints
+from ostinato.kernels.numbers.python_numbers import Extended, with_not_finite
 
 if TYPE_CHECKING:
     from ostinato.event_queries.trends.shared.shared_engine import Work
+
+_NO_DOUBLES = Extended(np.zeros(0), np.zeros(0, np.int64))
 
 
 @dataclass(slots=True)
@@ -91,14 +94,16 @@ def _together(piece: _Pieces, places: tuple[SlotPlaces, ...], exact: bool, event
     keys = np.concatenate(piece.keys) if piece.keys else np.zeros((0, 0), np.int64)
     has = np.concatenate(piece.has) if piece.has else np.zeros((0, 0), np.int64)
     empty = not piece.sequence
+    none: Numbers = np.zeros(0, object) if exact else _NO_DOUBLES
     for place in places:
         slot = place.slot
         if place.number is not None:
-            slots.append(_joined([numbers[1 + place.number] for numbers in piece.numbers], exact))
+            slots.append(joined_numbers([none, *(numbers[1 + place.number] for numbers in piece.numbers)]))
         elif place.real is not None:
-            total = _joined([numbers[place.real] for numbers in piece.reals], False)
-            assert isinstance(total, Extended)
-            slots.append(total if empty else _not_finite(total, has, place))
+            total = joined_numbers([_NO_DOUBLES, *(numbers[place.real] for numbers in piece.reals)])
+            assert isinstance(total, Extended) and place.not_finite is not None
+            special = (has[:, place.not_finite + flag] == 1 for flag in range(3))
+            slots.append(total if empty else with_not_finite(total, *special))
         else:
             assert place.extreme is not None
             column = nothing if empty else keys[:, place.extreme]
@@ -111,26 +116,7 @@ def _together(piece: _Pieces, places: tuple[SlotPlaces, ...], exact: bool, event
     return QueryResults(
         sequence=sequence,
         window=np.concatenate([nothing, *piece.window]),
-        count=_joined([numbers[0] for numbers in piece.numbers], exact),
+        count=joined_numbers([none, *(numbers[0] for numbers in piece.numbers)]),
         slots=tuple(slots),
         present=tuple(present),
-    )
-
-
-def _not_finite(total: Extended, has: NDArray[np.int64], place: SlotPlaces) -> Extended:
-    """NaN, infinity or -infinity where one of them was added."""
-    assert place.not_finite is not None
-    nan, above, below = (has[:, place.not_finite + part] == 1 for part in range(3))
-    some = nan | above | below
-    value = np.where(nan | (above & below), np.nan, np.where(above, np.inf, -np.inf))
-    return Extended(np.where(some, value, total.mantissa), np.where(some, 0, total.exponent))
-
-
-def _joined(parts: Sequence[Numbers], exact: bool) -> Numbers:
-    if exact:
-        return np.concatenate([np.zeros(0, object), *(part for part in parts if isinstance(part, np.ndarray))])
-    extended = [part for part in parts if isinstance(part, Extended)]
-    return Extended(
-        np.concatenate([np.zeros(0), *(part.mantissa for part in extended)]),
-        np.concatenate([np.zeros(0, np.int64), *(part.exponent for part in extended)]),
     )

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.event_queries.trends.numbers.limbs import BASE, STEP
-from ostinato.event_queries.trends.numbers.number_table import grown
 from ostinato.event_queries.trends.shared.layout import Layout
 from ostinato.event_queries.trends.shared.sections import (
     ENTRY_LANES,
@@ -27,6 +25,8 @@ from ostinato.event_queries.trends.shared.sections import (
     OPEN_FIRST,
     OPEN_NEXT,
 )
+from ostinato.kernels.numbers.limbs import BASE, STEP
+from ostinato.kernels.numbers.number_table import grown
 from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading
 
 if TYPE_CHECKING:

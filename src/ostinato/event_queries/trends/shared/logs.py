@@ -10,17 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.limbs import bit_length
-from ostinato.event_queries.trends.numbers.number_calls import (
-    add,
-    add_scaled,
-    add_scaled_float,
-    copy,
-    scale,
-    shift_left,
-    subtract,
-    woven,
-)
 from ostinato.event_queries.trends.shared.sections import (
     ENTRY_ENTRIES,
     ENTRY_ENTRY_FROM,
@@ -64,6 +53,17 @@ from ostinato.event_queries.trends.shared.sections import (
     LOOP_REAL_LOG,
     LOOP_SLOT_FROM,
     LOOP_SLOT_LOG,
+)
+from ostinato.kernels.numbers.limbs import bit_length
+from ostinato.kernels.numbers.number_calls import (
+    add,
+    add_scaled,
+    add_scaled_float,
+    copy,
+    scale,
+    shift_left,
+    subtract,
+    woven,
 )
 
 WORD = 32

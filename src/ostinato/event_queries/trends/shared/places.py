@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ostinato.event_queries.trends.numbers.number_calls import woven
 from ostinato.event_queries.trends.shared.sections import (
     LANE_EXTREME,
     LANE_REAL_ROW,
@@ -11,6 +10,7 @@ from ostinato.event_queries.trends.shared.sections import (
     QUERY_REALS,
     QUERY_SLOTS,
 )
+from ostinato.kernels.numbers.number_calls import woven
 
 
 @woven

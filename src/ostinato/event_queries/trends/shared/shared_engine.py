@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ostinato.event_queries.plan.event_program import EngineStep, Events, Program, TrendEngine
 from ostinato.event_queries.trends.engine_choice import declined, needs_graphlets
 from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
-from ostinato.event_queries.trends.numbers.number_table import grown, new_table
 from ostinato.event_queries.trends.shared.blocks import ops_of, walk_blocks
 from ostinato.event_queries.trends.shared.compile import compiled
 from ostinato.event_queries.trends.shared.event_symbols import Rows, prepared
@@ -85,6 +84,7 @@ from ostinato.event_queries.trends.shared.sections import (
     section,
 )
 from ostinato.event_queries.trends.shared.shared_kernel import bring_up, walk
+from ostinato.kernels.numbers.number_table import grown, new_table
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
 __all__ = ["SharedEngine", "Sharing", "declined"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.number_calls import woven
 from ostinato.event_queries.trends.shared.lane import is_possible, move_at_once, ready
 from ostinato.event_queries.trends.shared.logs import append, forget
 from ostinato.event_queries.trends.shared.sections import (
@@ -58,6 +57,7 @@ from ostinato.event_queries.trends.shared.sections import (
 from ostinato.event_queries.trends.shared.times import take_time
 from ostinato.event_queries.trends.shared.windows import close_until, move_windows, straddle
 from ostinato.kernels.kernel_cache import borrowing_kernel
+from ostinato.kernels.numbers.number_calls import woven
 
 
 @woven

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.number_calls import (
-    add,
-    add_scaled,
-    add_scaled_float,
-    add_small,
-    copy,
-    scale,
-    set_small,
-    set_zero,
-    subtract,
-    woven,
-)
 from ostinato.event_queries.trends.shared.lane import is_possible, moved_extreme
 from ostinato.event_queries.trends.shared.logs import WORD, add_keeps, add_times_sum, take_extreme, take_extremes
 from ostinato.event_queries.trends.shared.places import cell_widths, lane_starts
@@ -95,6 +83,18 @@ from ostinato.event_queries.trends.shared.sections import (
     TARGET_EADD_FROM,
 )
 from ostinato.kernels.kernel_cache import called_kernel
+from ostinato.kernels.numbers.number_calls import (
+    add,
+    add_scaled,
+    add_scaled_float,
+    add_small,
+    copy,
+    scale,
+    set_small,
+    set_zero,
+    subtract,
+    woven,
+)
 
 
 @woven

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.numbers.number_calls import add, add_small, set_small, set_zero, subtract, woven
 from ostinato.event_queries.trends.shared.lane import ready
 from ostinato.event_queries.trends.shared.places import cell_widths, lane_starts
 from ostinato.event_queries.trends.shared.sections import (
@@ -66,6 +65,7 @@ from ostinato.event_queries.trends.shared.sections import (
 )
 from ostinato.event_queries.trends.shared.times import take_time
 from ostinato.kernels.kernel_cache import called_kernel
+from ostinato.kernels.numbers.number_calls import add, add_small, set_small, set_zero, subtract, woven
 
 
 @called_kernel

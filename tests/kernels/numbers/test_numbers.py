@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.event_queries.trends.numbers import limbs
-from ostinato.event_queries.trends.numbers import number_table as numbers
-from ostinato.event_queries.trends.numbers.number_table import Table, from_ints, grown, new_table, to_extended, to_ints
 from ostinato.kernels.kernel_cache import interpreted, kernel
+from ostinato.kernels.numbers import limbs
+from ostinato.kernels.numbers import number_table as numbers
+from ostinato.kernels.numbers.number_table import Table, from_ints, grown, new_table, to_extended, to_ints
 
 INTO, LEFT, RIGHT = 0, 1, 2
 FACTOR = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-3, 3)

@@ -1,7 +1,7 @@
 """Counts and sums of any size: those of several sequences made one, and as Arrow columns.
 
 Exact numbers are object arrays of Python integers; those of decimals are unscaled, with their `scale` apart.
-Approximate ones are mantissa * 2 ** exponent, both as arrays. No engine and no plan here: plain arrays in and out.
+Extended ones are mantissa * 2 ** exponent, both as arrays. No engine and no plan here: plain arrays in and out.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
+from ostinato.kernels.numbers.python_numbers import Extended, extended
 
 MAX_DIGITS = 38
 _LIMIT = 10**MAX_DIGITS
@@ -37,13 +38,6 @@ class NumberForm(enum.Enum):
     """Their logarithm, as DOUBLE; a count of 0 is -Infinity, a sum of 0 is NULL, a negative sum is an error."""
 
 
-class Approximate(NamedTuple):
-    """mantissa * 2 ** exponent."""
-
-    mantissa: Floats
-    exponent: Ints
-
-
 Place = Callable[[int], str]
 """The words that say where row i of a result belongs: its query, group and window."""
 
@@ -62,7 +56,7 @@ def exact_sums(numbers: NDArray[np.object_], group: Ints, groups: int) -> NDArra
     return sums
 
 
-def approximate_sums(numbers: Approximate, group: Ints, groups: int) -> Approximate:
+def approximate_sums(numbers: Extended, group: Ints, groups: int) -> Extended:
     """The same for approximate numbers: all of a group are brought to its largest exponent first."""
     mantissa, exponent = np.frexp(numbers.mantissa)
     exponent = np.where(mantissa == 0, np.iinfo(np.int64).min // 2, exponent + numbers.exponent)
@@ -71,7 +65,7 @@ def approximate_sums(numbers: Approximate, group: Ints, groups: int) -> Approxim
     sums = np.zeros(groups)
     shift = np.maximum(exponent - largest[group], -2_000)  # further below, nothing is left of a double
     np.add.at(sums, group, np.ldexp(mantissa, shift.astype(np.int32)))
-    return Approximate(sums, np.where(sums == 0, 0, largest))
+    return Extended(sums, np.where(sums == 0, 0, largest))
 
 
 def extremes(
@@ -114,27 +108,27 @@ def conjunction_counts(
     return pairs
 
 
-def approximate_conjunction_counts(one: Approximate, other: Approximate, both: Approximate) -> Approximate:
+def approximate_conjunction_counts(one: Extended, other: Extended, both: Extended) -> Extended:
     """The same for approximate counts."""
     group = np.arange(len(one.mantissa))
 
-    def total(*parts: Approximate) -> Approximate:
-        together = Approximate(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    def total(*parts: Extended) -> Extended:
+        together = Extended(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         return approximate_sums(together, np.tile(group, len(parts)), len(group))
 
-    def times(left: Approximate, right: Approximate, factor: float = 1.0) -> Approximate:
+    def times(left: Extended, right: Extended, factor: float = 1.0) -> Extended:
         (left_mantissa, left_exponent), (right_mantissa, right_exponent) = _normal(left), _normal(right)
-        return Approximate(factor * left_mantissa * right_mantissa, left_exponent + right_exponent)
+        return Extended(factor * left_mantissa * right_mantissa, left_exponent + right_exponent)
 
-    less = Approximate(-both.mantissa, both.exponent)
+    less = Extended(-both.mantissa, both.exponent)
     only_one, only_other = total(one, less), total(other, less)
-    pairs = total(times(both, both, 0.5), Approximate(-0.5 * both.mantissa, both.exponent))
+    pairs = total(times(both, both, 0.5), Extended(-0.5 * both.mantissa, both.exponent))
     return total(times(only_one, only_other), times(total(only_one, only_other), both), pairs)
 
 
-def _normal(numbers: Approximate) -> Approximate:
+def _normal(numbers: Extended) -> Extended:
     mantissa, exponent = np.frexp(numbers.mantissa)
-    return Approximate(mantissa, exponent + numbers.exponent)
+    return Extended(mantissa, exponent + numbers.exponent)
 
 
 # --- numbers -> Arrow -------------------------------------------------------------------------------------------------
@@ -163,7 +157,7 @@ def exact_column(
 
 
 def approximate_column(
-    numbers: Approximate,
+    numbers: Extended,
     present: Bools | None,
     form: NumberForm,
     place: Place,
@@ -171,12 +165,11 @@ def approximate_column(
     scale: int = 0,
     is_count: bool = False,
 ) -> pa.Array:
-    """Approximate counts or sums, or sums of doubles, as a column of DOUBLE.
+    """Extended counts or sums, or sums of doubles, as a column of DOUBLE.
 
     Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM.
     """
-    mantissa, exponent = np.frexp(numbers.mantissa)
-    exponent = exponent + numbers.exponent
+    mantissa, exponent = _normal(numbers)
     if form is NumberForm.LOG10:
         if not is_count:  # a rounded difference of counts may lie below 0
             _refuse_negative(mantissa < 0, present, place)
@@ -217,7 +210,7 @@ def average_column(total: NDArray[np.object_], number: NDArray[np.object_], *, s
     return pa.array([int(t) / (int(n) * unit) if n else None for t, n in zip(total, number, strict=True)], pa.float64())
 
 
-def approximate_average_column(total: Approximate, number: Approximate, *, scale: int = 0) -> pa.Array:
+def approximate_average_column(total: Extended, number: Extended, *, scale: int = 0) -> pa.Array:
     """AVG of approximate sums, or of sums of doubles, as DOUBLE."""
     (above, above_exponent), (below, below_exponent) = _normal(total), _normal(number)
     missing = below == 0
@@ -227,13 +220,11 @@ def approximate_average_column(total: Approximate, number: Approximate, *, scale
         return pa.array(np.ldexp(quotient, shift) / 10.0**scale, mask=missing)
 
 
-def approximate_of(numbers: NDArray[Any]) -> Approximate:
+def approximate_of(numbers: NDArray[Any]) -> Extended:
     """Exact integers or doubles as approximate numbers."""
-    if numbers.dtype != object:
-        return Approximate(numbers.astype(np.float64), np.zeros(len(numbers), np.int64))
-    exponents = [max(0, int(number).bit_length() - 1_000) for number in numbers]
-    mantissas = [float(int(number) >> e) for number, e in zip(numbers, exponents, strict=True)]
-    return Approximate(np.array(mantissas, np.float64), np.array(exponents, np.int64))
+    if numbers.dtype == object:
+        return extended(numbers)
+    return Extended(numbers.astype(np.float64), np.zeros(len(numbers), np.int64))
 
 
 def value_column(values: NDArray[Any], present: Bools, kind: pa.DataType) -> pa.Array:

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.errors import MatchError
-from ostinato.event_queries.trends.numbers import number_columns as n
-from ostinato.event_queries.trends.numbers.number_columns import Approximate, NumberForm
+from ostinato.kernels.numbers import number_columns as n
+from ostinato.kernels.numbers.number_columns import NumberForm
+from ostinato.kernels.numbers.python_numbers import Extended
 
 HUGE = 3**5_000
 
@@ -25,8 +26,8 @@ def ints(*values: int) -> Any:
     return np.array(values, object)
 
 
-def near(mantissas: Sequence[float], exponents: Sequence[int]) -> Approximate:
-    return Approximate(np.array(mantissas, np.float64), np.array(exponents, np.int64))
+def near(mantissas: Sequence[float], exponents: Sequence[int]) -> Extended:
+    return Extended(np.array(mantissas, np.float64), np.array(exponents, np.int64))
 
 
 def somewhere(row: int) -> str:

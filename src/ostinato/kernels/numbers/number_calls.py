@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numba
 
-from ostinato.event_queries.trends.numbers import number_table as numbers
 from ostinato.kernels.kernel_cache import Function, called_kernel
+from ostinato.kernels.numbers import number_table as numbers
 
 
 def woven(function: Function) -> Function:

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.plan.event_program import Extended
-from ostinato.event_queries.trends.numbers.limbs import (
+from ostinato.kernels.kernel_cache import called_kernel, inline_kernel, interpreted
+from ostinato.kernels.numbers.limbs import (
     BASE,
     BITS,
     STEP,
@@ -33,7 +33,7 @@ from ostinato.event_queries.trends.numbers.limbs import (
     scale_limbs,
     shift_limbs,
 )
-from ostinato.kernels.kernel_cache import called_kernel, inline_kernel, interpreted
+from ostinato.kernels.numbers.python_numbers import Extended
 
 FEW = 1 << 30
 """A product of two numbers below this is a limb."""

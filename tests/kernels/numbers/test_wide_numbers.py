@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.kernels.kernel_cache import borrowing_kernel, interpreted
-from ostinato.summaries.engine.wide_numbers import below, is_sound, plus, scaled, times, widened
+from ostinato.kernels.numbers.wide_numbers import below, is_sound, plus, scaled, times, widened
 
 
 def wide(mantissa: float, exponent: int = 0) -> complex:
