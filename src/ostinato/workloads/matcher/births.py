@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.kernels.mixing import ALL_BITS, GOLDEN, mixed
 from ostinato.workloads.matcher.register_reads import is_like_last, remember
 from ostinato.workloads.matcher.run_checks import feature_value
 from ostinato.workloads.matcher.store import FIRST, LENGTH, LIMIT, NODE, PARENT, ROW, SEGMENT, TAG
@@ -28,11 +29,9 @@ class Samples(NamedTuple):
 
 @inline_kernel
 def pseudo_random(number):  # type: ignore[no-untyped-def]
-    """A number below 2^32 (the finaliser of splitmix64)."""
-    x = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64((x ^ (x >> np.uint64(31))) >> np.uint64(32))
+    """A number below 2^32 (splitmix64)."""
+    bits = mixed(np.uint64(number) + GOLDEN, ALL_BITS)
+    return np.int64((bits ^ (bits >> np.uint64(31))) >> np.uint64(32))
 
 
 @inline_kernel
