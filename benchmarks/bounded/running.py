@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.bounded.comparators.policies import POLICIES
 from benchmarks.bounded.workloads import LIMITS, Work
 from ostinato.calls.bounds import Bounds, LatencyBound
 from ostinato.kernels.clock import Clock, VirtualClock
@@ -143,7 +144,9 @@ def _run(work: Work, bounds: Bounds, policy: str, clock: Clock, mode: Mode) -> O
     plan, conditions = work.plan(separate=mode == "separate")
     meter = MeteredClock(clock)
     how = _materialised(mode)
-    engine = BoundedEngine(plan, conditions, bounds, policy=policy, clock=meter, limits=LIMITS, materialise=how)
+    engine = BoundedEngine(
+        plan, conditions, bounds, policy=POLICIES[policy], clock=meter, limits=LIMITS, materialise=how
+    )
     return _timed(engine, work, meter)
 
 

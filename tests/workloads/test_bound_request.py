@@ -12,7 +12,7 @@ import pytest
 import ostinato as ost
 from ostinato.api.events import EventsQuery
 from ostinato.clause.query.clause_query import LocalQuery
-from ostinato.errors import QueryError
+from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.clock import RealClock
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 
@@ -44,9 +44,11 @@ def test_a_size_that_means_nothing_is_refused(memory: Any) -> None:
     assert refused(memory_bound=memory).code == "INVALID_BOUND"
 
 
-def test_what_sheds_is_one_of_those_that_there_are() -> None:
-    error = refused(latency_bound="5 ms", shedding="shap")
-    assert (error.code, error.hint) == ("INVALID_OPTION", "did you mean 'sharp'?")
+def test_options_of_earlier_versions_are_read_where_they_still_mean_something() -> None:
+    values = BoundRequest("5 ms").to_values()
+    assert BoundRequest.from_values({**values, "shedding": "sharp"}) == BoundRequest("5 ms")
+    with pytest.raises(MatchError, match="STATE_FORMAT"):
+        BoundRequest.from_values({**values, "shedding": "random_state"})
 
 
 def test_a_clock_is_a_clock() -> None:
@@ -94,7 +96,7 @@ def test_a_request_for_some_of_the_queries() -> None:
     "request_",
     [
         UNBOUNDED,
-        BoundRequest("5 ms", "512 MB", None, "2 s", {"q1": 2.0}, "random_state", ost.VirtualClock(7, 3, 2)),
+        BoundRequest("5 ms", "512 MB", None, "2 s", {"q1": 2.0}, ost.VirtualClock(7, 3, 2)),
         BoundRequest({"q1": 0.5, "q2": "3 us"}),
         BoundRequest(selection_ratio=0.25),
         BoundRequest("5 ms", state="instance"),

@@ -121,7 +121,6 @@ class Workload:
         selection_ratio: float | None = None,
         batch_budget: Any = None,
         weights: Mapping[str, float] | None = None,
-        shedding: Any = UNBOUNDED.shedding,
         clock: Any = None,
         state: Any = UNBOUNDED.state,
         **options: Any,
@@ -136,9 +135,7 @@ class Workload:
         called = _named(queries, names)
         chosen = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
         asked = tuple(_read(query, name, type, time, chosen) for name, query in called.items())
-        request = BoundRequest(
-            latency_bound, memory_bound, selection_ratio, batch_budget, weights, shedding, clock, state
-        )
+        request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock, state)
         request.bounds(tuple(called))  # raises for what is no bound, or of no query
         object.__setattr__(self, "queries", asked)
         object.__setattr__(self, "names", tuple(called))

@@ -167,7 +167,7 @@ class BucketProcessor(StatefulProcessor):
         header, fingerprint, timer_ms, open_runs, state_bytes = kept
         if fingerprint != self.task.fingerprint:
             raise other_query(
-                "its text, types, settings or buckets have changed, or a workload's names, sharing, shedding or ratios"
+                "its text, types, settings or buckets have changed, or a workload's names, sharing or ratios"
             )
         state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
         return Stored(state, timer_ms, open_runs, state_bytes)

@@ -190,7 +190,6 @@ class StreamMatcher:
             self.typed.merged,
             self.typed.conditions,
             self.bounds,
-            policy=request.shedding,
             clock=request.new_clock(),
             limits=limits,
             materialise=request.state,
