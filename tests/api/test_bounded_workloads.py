@@ -283,18 +283,6 @@ def test_the_plans_of_a_task_share_its_memory() -> None:
     assert beside.equals(alone) and 0 < alone.num_rows < ost.Workload([FIRST]).run(table)["q1"].num_rows
 
 
-def test_state_by_instance_gives_the_same_and_takes_more_memory() -> None:
-    table, queries = some_events(3_000), [FIRST, SECOND]
-    exact = ost.Workload(queries, sharing="always").run(table)
-    assert ost.Workload(queries, sharing="always", state="instance").run(table).rows.equals(exact.rows)
-    view, instance = (
-        ost.Workload(queries, memory_bound="4 KB", state=state, clock=CLOCK).run(table)
-        for state in ("view", "instance")
-    )
-    assert instance.rows.num_rows < view.rows.num_rows <= exact.rows.num_rows
-    assert set(matches(instance["q1"])) < set(matches(exact["q1"]))
-
-
 def test_state_of_its_own_for_each_query() -> None:
     """With a bound `sharing="never"` is the shared matcher with nothing shared."""
     table = some_events(2_000)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from benchmarks.bounded.answers import matches_of
+from benchmarks.bounded.comparators import instances
 from benchmarks.bounded.comparators.event_admission import Admission, admission, drawn
+from benchmarks.bounded.comparators.instances import InstanceEngine, InstanceMatcher, InstanceRun
 from benchmarks.bounded.comparators.policies import POLICIES
 from benchmarks.bounded.running import TARIFF, bounded_run, without_bound
 from benchmarks.bounded.workloads import clause_work
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.examples import examples
 from tests.laws.test_bounded_clauses import CROWDED, crowd
-from tests.workloads.shedding.bounded_runs import Ran, Stream, latency_bound, recall, run
+from tests.laws.test_shared_matcher import QUIET, SHARING, event_tables, random_orders, recount, related_queries, taken
+from tests.workloads.matcher.shared_matching import GiveOrders, Workload
+from tests.workloads.matcher.test_shared_matcher import workload
+from tests.workloads.shedding.bounded_runs import CLOCK, Ran, Stream, latency_bound, recall, run
 from tests.workloads.shedding.test_bounded_engine import LOW_FIRST, OTHER_END, table
+
+from ostinato.workloads.matcher import matcher_run
+from ostinato.workloads.matcher.shared_matcher import one_class_a_node
+from ostinato.workloads.shedding.bounded_engine import BoundedEngine
 
 OTHERS = [name for name in POLICIES if name != "sharp"]
 
@@ -115,6 +129,74 @@ def test_matches_of_events_that_were_left_out_are_not_claimed(stream: Stream) ->
         assert row["lost_estimate"] is None and row["recall_estimate"] is None
     assert set(report.by_period()["recall_estimate"].to_pylist()) == {None}
     assert "an unknown number given up (recall unknown: random_input leaves out events, and" in str(report)
+
+
+# --- partial matches that copy their rows -----------------------------------------------------------------------------
+
+
+def run_of_copies(work: Workload, orders: GiveOrders = lambda run: None) -> tuple[list[Any], InstanceRun]:
+    """All matches by query, with as many orders as there are rows."""
+    matcher = InstanceMatcher(work.merged, work.conditions)
+    ran = matcher.begin(work.events, None, one_class_a_node(work.merged, work.conditions))
+    rows = np.arange(len(work.events.time))
+    for until in range(len(rows) + 1):
+        ran.advance(until, orders(ran))
+        recount(ran)
+    matches, _ = ran.finish()
+    return [sorted(work.listed(query, some, rows), key=str) for query, some in enumerate(matches)], ran
+
+
+def test_nothing_is_lost_when_room_is_made_for_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in (
+        (matcher_run, "FIRST_ROOM"),
+        (matcher_run, "FIRST_MATCHES"),
+        (matcher_run, "FIRST_ROWS"),
+        (instances, "FIRST_LENGTH"),
+    ):
+        monkeypatch.setattr(module, name, 1)
+    work = workload("AABBACBC", "SEQ(A+ a, B+ b, C c)", "SEQ(A a, B b)")
+    matches, ran = run_of_copies(work)
+    assert matches == [work.expected(0), work.expected(1)]
+    assert ran.store.rows.shape[1] > 1
+
+
+@given(related_queries(), event_tables(10, kinds="AABBCCD"), SHARING)
+@settings(QUIET, max_examples=examples(100))
+def test_copies_give_the_matches_of_the_oracle(texts: list[str], table: Any, sharing: dict[str, bool]) -> None:
+    for work in taken(texts, table.to_pylist(), **sharing):
+        assert run_of_copies(work)[0] == [work.expected(query) for query in range(len(work.texts))]
+
+
+@given(related_queries(), event_tables(10, kinds="AABBCCD"), st.integers(0, 99), SHARING)
+@settings(QUIET, max_examples=examples(100))
+def test_orders_only_take_matches_of_copies_away(
+    texts: list[str], table: Any, seed: int, sharing: dict[str, bool]
+) -> None:
+    for work in taken(texts, table.to_pylist(), **sharing):
+        for query, some in enumerate(run_of_copies(work, random_orders(seed))[0]):
+            left = work.expected(query)
+            for match in some:
+                left.remove(match)
+
+
+def test_copies_take_more_memory(stream: Stream, exact: Ran) -> None:
+    _, merged, conditions = stream.planned
+    bounds = latency_bound(stream, memory_bound="8 KB")
+    events = stream.events(np.arange(stream.count))
+    links, copies = (
+        engine(merged, conditions, bounds, clock=CLOCK).advance(events, finished=True)
+        for engine in (BoundedEngine, InstanceEngine)
+    )
+    counts = [sum(some.count for some in step.matches) for step in (copies, links)]
+    assert 0 < counts[0] < counts[1] <= sum(map(len, exact.matches))
+
+
+def test_copies_are_not_carried_on(stream: Stream) -> None:
+    _, merged, conditions = stream.planned
+    engine = InstanceEngine(merged, conditions, clock=CLOCK)
+    step = engine.advance(stream.events(np.arange(100)))
+    with pytest.raises(ValueError, match="aren't kept between calls"):
+        engine.advance(stream.events(np.arange(100, 200)), step.state)
 
 
 # --- admission of events ----------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.expressions.lexer import tokenize
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
-from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:
@@ -122,7 +122,6 @@ class Workload:
         batch_budget: Any = None,
         weights: Mapping[str, float] | None = None,
         clock: Any = None,
-        state: Any = UNBOUNDED.state,
         **options: Any,
     ) -> None:
         """`queries` are texts of event queries or of MATCH_RECOGNIZE, `ost.events(...)` or `ost.pattern(...)`, perhaps
@@ -135,7 +134,7 @@ class Workload:
         called = _named(queries, names)
         chosen = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
         asked = tuple(_read(query, name, type, time, chosen) for name, query in called.items())
-        request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock, state)
+        request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock)
         request.bounds(tuple(called))  # raises for what is no bound, or of no query
         object.__setattr__(self, "queries", asked)
         object.__setattr__(self, "names", tuple(called))

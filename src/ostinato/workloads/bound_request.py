@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
-from typing import Any, Literal, get_args
+from typing import Any
 
 from ostinato.calls.bounds import Bounds, Duration, LatencyRequest, read_bounds
-from ostinato.calls.options import one_of
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import Clock, RealClock, VirtualClock
 from ostinato.streams.stored_state import check
-
-State = Literal["view", "instance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +20,7 @@ class BoundRequest:
     `latency_bound`: compute time per event and query. `memory_bound`: bytes of partial matches in a task.
     `selection_ratio`: the share of partial matches that is kept, whatever they cost. `batch_budget`: compute time of a
     task's whole batch, or of a bucket's part of a micro-batch. `weights`: what a match of each query is worth.
-    `clock`: a virtual one makes runs repeatable; None: the real one. `state`:
-    whether a partial match of the shared matcher links to the one that it grew out of (the paper's view) or has copies
-    of all of its rows (its instance); with or without a bound.
+    `clock`: a virtual one makes runs repeatable; None: the real one.
     """
 
     latency_bound: LatencyRequest | None = None
@@ -34,10 +29,8 @@ class BoundRequest:
     batch_budget: Duration | None = None
     weights: Mapping[str, float] | None = None
     clock: Clock | None = None
-    state: State = "view"
 
     def __post_init__(self) -> None:
-        one_of("state", self.state, get_args(State))
         if self.clock is not None and not all(hasattr(self.clock, name) for name in ("now_ns", "spent_ns")):
             raise QueryError(
                 "INVALID_OPTION",
@@ -80,8 +73,6 @@ class BoundRequest:
     def to_values(self) -> dict[str, Any]:
         """Plain values, for JSON. Raises INVALID_OPTION for a clock that can't be made again from such."""
         names = [field.name for field in fields(self) if field.name != "clock"]
-        if self.state == "view":  # streams that were started before there was a choice have no other, and go on
-            names.remove("state")
         plain = {name: _plain(getattr(self, name)) for name in names}
         return {**plain, "clock": _clock_values(self.clock)}
 
@@ -91,7 +82,7 @@ class BoundRequest:
         bounds = None if self.is_empty else self.bounds(names)
         ratios = [] if bounds is None else [None if b is None else b.ratio for b in bounds.latency]
         bounded = bounds is not None and bounds.bounded  # queries with a bound have states of their own
-        return {"bounded": bounded, "ratios": ratios, "state": self.state}
+        return {"bounded": bounded, "ratios": ratios}
 
     @staticmethod
     def from_values(values: Mapping[str, Any]) -> BoundRequest:
@@ -103,7 +94,7 @@ class BoundRequest:
         return BoundRequest(**{**given, "clock": None if clock is None else VirtualClock(**clock)})
 
 
-_GONE = (("shedding", "sharp"),)
+_GONE = (("shedding", "sharp"), ("state", "view"))
 """Options that a workload had before 0.1.0, with the values that are left."""
 
 

@@ -73,22 +73,6 @@ def is_whole(pm, node, masks, patterns):  # type: ignore[no-untyped-def]
     return whole
 
 
-@inline_kernel
-def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
-    """Instance: all rows of a new partial match."""
-    source, segment = np.int64(kin[new, PARENT]), np.int64(kin[new, SEGMENT])
-    at = np.int64(0)
-    if source >= 0:
-        for i in range(links[source, LENGTH]):
-            rows[new, i] = rows[source, i]
-        at = links[source, LENGTH]
-    if segment >= 0:
-        for i in range(links[segment, LENGTH]):
-            rows[new, at + i] = rows[segment, i]
-    else:
-        rows[new, at] = row
-
-
 # --- classes ----------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,6 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +71,6 @@ class BoundedEngine:
         clock: Clock | None = None,
         limits: MatchLimits = DEFAULT_LIMITS,
         ages: int = AGES,
-        materialise: Literal["view", "instance"] = "view",
     ) -> None:
         self.plan, self.conditions = plan, conditions
         self.bounds = None if bounds is None or bounds.is_none else bounds
@@ -80,9 +78,7 @@ class BoundedEngine:
         self.clock = RealClock() if clock is None else clock
         self.shape = shape_of(plan)
         counting = self.bounds is not None
-        self.matcher = SharedMatcher(
-            plan, conditions, materialise=materialise, ages=ages, counting=counting, limits=limits
-        )
+        self.matcher = SharedMatcher(plan, conditions, ages=ages, counting=counting, limits=limits)
         self._plan_sum = _sum_of(plan)
         self._one_class = one_class_a_node(plan, conditions)
         if self.bounds is not None:

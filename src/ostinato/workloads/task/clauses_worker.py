@@ -192,7 +192,6 @@ class StreamMatcher:
             self.bounds,
             clock=request.new_clock(),
             limits=limits,
-            materialise=request.state,
         )
 
 

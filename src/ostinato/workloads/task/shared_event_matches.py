@@ -60,7 +60,6 @@ class SharedPlan:
             self.bounds,
             clock=self.request.new_clock(),
             limits=self.limits,
-            materialise=self.request.state,
         )
 
 
