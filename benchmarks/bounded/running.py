@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.bounded.comparators.instances import InstanceEngine, InstanceMatcher
+from benchmarks.bounded.comparators.policies import POLICIES
 from benchmarks.bounded.workloads import LIMITS, Work
 from ostinato.calls.bounds import Bounds, LatencyBound
 from ostinato.kernels.clock import Clock, VirtualClock
@@ -95,7 +97,7 @@ class Whole:
 def without_bound(work: Work, clock: Clock, mode: Mode = "view") -> Whole:
     """All matches; counted as an engine with a bound counts, so that latencies compare."""
     plan, conditions = work.plan(separate=mode == "separate")
-    matcher = SharedMatcher(plan, conditions, materialise=_materialised(mode), limits=LIMITS)
+    matcher = (InstanceMatcher if mode == "instance" else SharedMatcher)(plan, conditions, limits=LIMITS)
     began = time.thread_time()
     run = matcher.begin(work.events, None, one_class_a_node(plan, conditions))
     began_ns = clock.now_ns()
@@ -142,13 +144,8 @@ def selecting_run(work: Work, ratio: float, policy: str, clock: Clock) -> Outcom
 def _run(work: Work, bounds: Bounds, policy: str, clock: Clock, mode: Mode) -> Outcome:
     plan, conditions = work.plan(separate=mode == "separate")
     meter = MeteredClock(clock)
-    how = _materialised(mode)
-    engine = BoundedEngine(plan, conditions, bounds, policy=policy, clock=meter, limits=LIMITS, materialise=how)
-    return _timed(engine, work, meter)
-
-
-def _materialised(mode: Mode) -> Literal["view", "instance"]:
-    return "instance" if mode == "instance" else "view"
+    engine = InstanceEngine if mode == "instance" else BoundedEngine
+    return _timed(engine(plan, conditions, bounds, policy=POLICIES[policy], clock=meter, limits=LIMITS), work, meter)
 
 
 def _timed(engine: BoundedEngine, work: Work, meter: MeteredClock) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,6 @@ import pytest
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.clock import Work
-from ostinato.workloads.bound_request import Shedding
 from ostinato.workloads.plan import event_groups as planning
 from ostinato.workloads.task.shared_event_matches import ENUMERATED_AFTER_ALL
 
@@ -32,7 +31,6 @@ RARE_ENDS = {"event queries": [_EVENTS.format(end) for end in "DE"], "clauses": 
 """Nearly all of the work is on the prefix, which the two queries of a pair have in common."""
 CLOCK = ost.VirtualClock(ns_per_event=0)
 """Nothing is charged for an event itself, so every part of the latency can be given up."""
-POLICIES = get_args(Shedding)
 
 
 def some_events(count: int, seed: int = 5) -> pa.Table:
@@ -147,12 +145,11 @@ def test_what_is_shared_by_choice_never_fails_where_the_enumerator_would_not() -
 # --- with a bound -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shedding", POLICIES)
-def test_a_bound_gives_a_subset(shedding: str) -> None:
+def test_a_bound_gives_a_subset() -> None:
     table, queries = some_events(3_000), [FIRST, SECOND]
     exact = ost.Workload(queries).run(table)
     bounds = part_of_latency(queries, table, 0.3)
-    bounded = ost.Workload(queries, latency_bound=bounds, shedding=shedding, clock=CLOCK).run(table)
+    bounded = ost.Workload(queries, latency_bound=bounds, clock=CLOCK).run(table)
     for name in exact:
         assert set(matches(bounded[name])) < set(matches(exact[name])), name
 
@@ -164,13 +161,12 @@ def test_the_same_run_again_under_a_virtual_clock() -> None:
     assert found.rows.equals(workload.run(table).rows) and found.report.patterns[0].dropped > 0
 
 
-@pytest.mark.parametrize("shedding", POLICIES)
-def test_what_has_no_bound_stays_exact(shedding: str) -> None:
+def test_what_has_no_bound_stays_exact() -> None:
     """q1 shares its partial matches with q2: they are dropped for one, and kept for the other."""
     table, queries = some_events(2_000), [FIRST, SECOND, OTHER_KEYS, COUNT]
     exact = ost.Workload(queries).run(table)
     bound = {"q1": part_of_latency(queries[:2], table, 0.1)["q1"]}
-    bounded = ost.Workload(queries, latency_bound=bound, shedding=shedding, clock=CLOCK).run(table)
+    bounded = ost.Workload(queries, latency_bound=bound, clock=CLOCK).run(table)
     assert set(matches(bounded["q1"])) < set(matches(exact["q1"]))
     for name in ("q2", "q3", "q4"):
         assert bounded[name].equals(exact[name]), name
@@ -287,18 +283,6 @@ def test_the_plans_of_a_task_share_its_memory() -> None:
     assert beside.equals(alone) and 0 < alone.num_rows < ost.Workload([FIRST]).run(table)["q1"].num_rows
 
 
-def test_state_by_instance_gives_the_same_and_takes_more_memory() -> None:
-    table, queries = some_events(3_000), [FIRST, SECOND]
-    exact = ost.Workload(queries, sharing="always").run(table)
-    assert ost.Workload(queries, sharing="always", state="instance").run(table).rows.equals(exact.rows)
-    view, instance = (
-        ost.Workload(queries, memory_bound="4 KB", state=state, clock=CLOCK).run(table)
-        for state in ("view", "instance")
-    )
-    assert instance.rows.num_rows < view.rows.num_rows <= exact.rows.num_rows
-    assert set(matches(instance["q1"])) < set(matches(exact["q1"]))
-
-
 def test_state_of_its_own_for_each_query() -> None:
     """With a bound `sharing="never"` is the shared matcher with nothing shared."""
     table = some_events(2_000)
@@ -313,10 +297,9 @@ def test_no_rows() -> None:
     assert found.rows.num_rows == 0
 
 
-@pytest.mark.parametrize("shedding", POLICIES)
-def test_a_pattern_that_asks_nothing_of_a_row(shedding: str) -> None:
+def test_a_pattern_that_asks_nothing_of_a_row() -> None:
     text = "PARTITION BY g ORDER BY ts, v MEASURES MATCH_NUMBER() AS n ALL MATCHES PATTERN (())"
-    found = ost.Workload([text], latency_bound="1 ns", shedding=shedding, clock=CLOCK).run(some_events(300))
+    found = ost.Workload([text], latency_bound="1 ns", clock=CLOCK).run(some_events(300))
     assert found["q1"].equals(ost.match(text, some_events(300)))
 
 
@@ -339,14 +322,6 @@ def test_a_report_covers_all_events_once() -> None:
             assert sum(part["dropped"] for part in parts) == row["dropped"]
             assert row["matches"] == found[name].num_rows and row["latency_p50_ns"] > 0
         assert sum(part["matches"] for part in parts) == whole["q2"]["matches"]
-
-
-def test_what_events_that_were_left_out_would_have_given_is_not_claimed() -> None:
-    found = ost.Workload([FIRST], selection_ratio=0.3, shedding="random_input", clock=CLOCK).run(some_events(2_000))
-    (row,) = found.report.table().to_pylist()
-    assert row["lost_estimate"] is None and row["recall_estimate"] is None
-    assert set(found.report.by_period()["recall_estimate"].to_pylist()) == {None}
-    assert "an unknown number given up (recall unknown: random_input leaves out events, and" in str(found.report)
 
 
 def test_explain_tells_what_was_given_up() -> None:

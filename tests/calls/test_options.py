@@ -83,7 +83,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (event_query, {"buckets": 2**40}, ""),
     (event_query, {"number": "text"}, ""),
     (workload, {"names": 5}, ""),
-    (workload, {"shedding": "sharpe"}, ""),
+    (workload, {"shedding": "sharp"}, ""),
     (workload, {"latency": "5 ms"}, ""),
     (summary, {"size": 10**9}, ""),
     (summary, {"size": 0}, "SUMMARY_SIZE"),

@@ -6,7 +6,6 @@ Under a bound they give some of those, and never another; clauses without one st
 from __future__ import annotations
 
 from collections import Counter
-from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
 from ostinato.local.local_clause import match_table
 from ostinato.local.local_clauses import LocalClauses
-from ostinato.workloads.bound_request import BoundRequest, Shedding
+from ostinato.workloads.bound_request import BoundRequest
 
 Rows = list[tuple[object, ...]]
 
@@ -109,15 +108,14 @@ def bounded(table: pa.Table, request: BoundRequest) -> tuple[list[Counter[tuple[
 @settings(max_examples=examples(12))
 @given(
     st.integers(0, 10**6),
-    st.sampled_from(get_args(Shedding)),
     st.sampled_from(
         [{"latency_bound": 0.2}, {"latency_bound": "20 ns"}, {"selection_ratio": 0.3}, {"memory_bound": "20 KB"}]
     ),
 )
-def test_a_bound_only_leaves_matches_out(seed: int, shedding: Shedding, bound: dict[str, object]) -> None:
+def test_a_bound_only_leaves_matches_out(seed: int, bound: dict[str, object]) -> None:
     table = crowd(seed)
     exact = [Counter(rows) for rows in (rows_of(match_table(as_clause_query(text).clause, table)) for text in CROWDED)]
-    found, _ = bounded(table, BoundRequest(**bound, shedding=shedding, clock=VirtualClock()))  # type: ignore[arg-type]
+    found, _ = bounded(table, BoundRequest(**bound, clock=VirtualClock()))  # type: ignore[arg-type]
     event(f"{next(iter(bound))}: left out {sum(map(Counter.total, exact)) > sum(map(Counter.total, found))}")
     for every, some in zip(exact, found, strict=True):
         assert some <= every

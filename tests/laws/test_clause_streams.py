@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,7 @@ from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
 from ostinato.local.local_clauses import LocalClauses
-from ostinato.workloads.bound_request import BoundRequest, Shedding
+from ostinato.workloads.bound_request import BoundRequest
 
 _ORDERS = ("t, id", "t, id DESC", "t", "t, s DESC NULLS LAST", "t NULLS LAST, x")
 
@@ -172,14 +171,13 @@ def shed(table: pa.Table, edges: Sequence[int], request: BoundRequest) -> tuple[
 @given(
     st.integers(0, 10**6),
     st.lists(st.integers(0, 1_200), max_size=6).map(sorted),
-    st.sampled_from(get_args(Shedding)),
     st.sampled_from([{"latency_bound": "20 ns"}, {"latency_bound": 0.2}, {"selection_ratio": 0.3}]),
 )
 def test_a_bound_leaves_out_the_same_however_the_rows_are_cut(
-    seed: int, edges: list[int], shedding: Shedding, bound: dict[str, object]
+    seed: int, edges: list[int], bound: dict[str, object]
 ) -> None:
     table = crowd(seed)
-    request = BoundRequest(**bound, shedding=shedding, clock=VirtualClock())  # type: ignore[arg-type]
+    request = BoundRequest(**bound, clock=VirtualClock())  # type: ignore[arg-type]
     whole, dropped = shed(table, [], request)
     assert shed(table, edges, request) == (whole, dropped)
     exact = in_batch(CROWDED, table)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,9 @@ from tests.examples import examples
 from tests.laws.test_bounded_clauses import CROWDED, crowd
 
 import ostinato as ost
-from ostinato.workloads.bound_request import Shedding
 
 CLOCK = ost.VirtualClock()
 KINDS = ("latency_bound", "latency ratio", "memory_bound", "batch_budget", "selection_ratio")
-OTHERS = tuple(policy for policy in get_args(Shedding) if policy != "sharp")
 EVENTS = 6_000
 """Queries use four in five of them: more than a latency ratio is measured on."""
 
@@ -99,10 +97,10 @@ def whole(name: str, seed: int) -> Whole:
     )
 
 
-def check(name: str, seed: int, kind: str, share: float, shedding: Shedding = "sharp") -> list[float | None]:
+def check(name: str, seed: int, kind: str, share: float) -> list[float | None]:
     """The recall reported of each query."""
     at = whole(name, seed)
-    bounded = ost.Workload(list(QUERIES[name]), shedding=shedding, clock=CLOCK, **at.bound(kind, share)).run(at.table)
+    bounded = ost.Workload(list(QUERIES[name]), clock=CLOCK, **at.bound(kind, share)).run(at.table)
     rows = bounded.report.table().to_pylist()
     for row in rows:
         every, told = at.matches[row["query"]], row["recall_estimate"]
@@ -110,8 +108,7 @@ def check(name: str, seed: int, kind: str, share: float, shedding: Shedding = "s
         lost = every - bounded[row["query"]].num_rows
         if told is not None:
             assert (told, row["lost_estimate"]) == (1 - lost / every, lost), f"{name}, seed {seed}, {kind} {share}"
-        if shedding == "sharp":
-            assert (told is None) == (row["lost_estimate"] is None) == (row["dropped"] > 0)
+        assert (told is None) == (row["lost_estimate"] is None) == (row["dropped"] > 0)
     return [row["recall_estimate"] for row in rows]
 
 
@@ -126,12 +123,6 @@ def test_recall_is_known_where_nothing_is_dropped_and_unknown_elsewhere(kind: st
     assert None in check("short", 2, kind, 0.3)
     if kind != "latency ratio":  # that is one of the average, which some events exceed
         assert set(check("short", 2, kind, 1.0 if kind == "selection_ratio" else 100.0)) == {1.0}
-
-
-@pytest.mark.parametrize("shedding", OTHERS)
-def test_a_recall_that_other_policies_report_is_the_true_one(shedding: Shedding) -> None:
-    for kind in KINDS:
-        check("short", 1, kind, 0.3, shedding)
 
 
 @settings(max_examples=examples(4))

@@ -98,16 +98,16 @@ def test_the_matches_are_those_of_the_oracle_however_rows_are_cut(example: Examp
 SHARING: st.SearchStrategy[dict[str, bool]] = st.fixed_dictionaries({"offsets": st.booleans(), "guards": st.booleans()})
 
 
-@given(related_queries(), event_tables(10, kinds="AABBCCD"), SHARING, st.sampled_from(["view", "instance"]), st.data())
+@given(related_queries(), event_tables(10, kinds="AABBCCD"), SHARING, st.data())
 @settings(QUIET, max_examples=examples(200))
 def test_a_workload_gives_what_each_query_gives(
-    texts: list[str], table: Any, sharing: dict[str, bool], materialise: str, data: st.DataObject
+    texts: list[str], table: Any, sharing: dict[str, bool], data: st.DataObject
 ) -> None:
     for work in taken(texts, table.to_pylist(), **sharing):
         expected = [work.expected(query) for query in range(len(work.texts))]
         event("segments" if any(step.segment >= 0 for step in work.merged.steps) else "no segments")
         event("guards" if any(step.guards for step in work.merged.steps) else "no guards")
-        assert in_calls(work, cuts_of(data, work), watch=recount, materialise=materialise) == expected
+        assert in_calls(work, cuts_of(data, work), watch=recount) == expected
 
 
 @given(
@@ -115,14 +115,11 @@ def test_a_workload_gives_what_each_query_gives(
     event_tables(10, kinds="AABBCCD"),
     st.integers(0, 99),
     SHARING,
-    st.sampled_from(["view", "instance"]),
 )
 @settings(QUIET, max_examples=examples(200))
-def test_orders_only_take_matches_away(
-    texts: list[str], table: Any, seed: int, sharing: dict[str, bool], materialise: str
-) -> None:
+def test_orders_only_take_matches_away(texts: list[str], table: Any, seed: int, sharing: dict[str, bool]) -> None:
     for work in taken(texts, table.to_pylist(), **sharing):
-        found = in_calls(work, [], random_orders(seed), recount, materialise=materialise)
+        found = in_calls(work, [], random_orders(seed), recount)
         for query, some in enumerate(found):
             left = work.expected(query)
             event("dropped" if len(some) < len(left) else "whole")

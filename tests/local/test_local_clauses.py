@@ -104,15 +104,6 @@ def test_streams_of_a_task_share_its_memory_and_budget() -> None:
     ] * 2
 
 
-def test_state_by_instance() -> None:
-    found = run(AB, ABD, request=BoundRequest(state="instance"), sharing="always")
-    assert found.tables == run(AB, ABD, sharing="never").tables
-    local = LocalClauses(
-        [as_clause_query(AB)], ["one"], CALLS.schema, Settings(), BoundRequest("1 s", state="instance")
-    )
-    assert local.worker.streams[0].engine.matcher.shape.instance > 0
-
-
 def test_errors_underline_the_query_that_they_are_about() -> None:
     with pytest.raises(QueryError, match="UNKNOWN_COLUMN") as caught:
         run(AB, ABD.replace("D.x - A.x", "D.x - A.y"))

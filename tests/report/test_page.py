@@ -12,7 +12,6 @@ from ostinato.local.local_clause import match_table
 from ostinato.pictures.price_chart import COMPACT, Excerpt, price_chart
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
 from ostinato.report.page import Answer, Setting, report_page
-from ostinato.report.readme_picture import readme_picture
 from ostinato.report.sample_events import make_payments, make_trades
 from ostinato.report.sql_words import marked_sql
 from ostinato.report.stories import HEAD_AND_SHOULDERS, STORIES, V_SHAPES
@@ -139,13 +138,3 @@ def test_markup_never_changes_the_sql() -> None:
     sql = "SELECT '<b>' AS x -- a & b\nFROM t WHERE y >= 1.5"
     plain = re.sub(r"</?[bi][^>]*>", "", marked_sql(sql))
     assert plain == "SELECT &#x27;&lt;b&gt;&#x27; AS x -- a &amp; b\nFROM t WHERE y &gt;= 1.5"
-
-
-def test_the_picture_of_the_readme_is_svg_and_the_same_each_time() -> None:
-    picture = readme_picture()
-    assert picture == readme_picture()
-    root = ElementTree.fromstring(picture)
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    labels = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert labels >= set(HEAD_AND_SHOULDERS.marked)
-    assert picture.replace("http://www.w3.org/2000/svg", "").count("http") == 0

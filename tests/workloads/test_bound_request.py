@@ -12,7 +12,7 @@ import pytest
 import ostinato as ost
 from ostinato.api.events import EventsQuery
 from ostinato.clause.query.clause_query import ClauseQuery
-from ostinato.errors import QueryError
+from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.clock import RealClock
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 
@@ -44,9 +44,12 @@ def test_a_size_that_means_nothing_is_refused(memory: Any) -> None:
     assert refused(memory_bound=memory).code == "INVALID_BOUND"
 
 
-def test_what_sheds_is_one_of_those_that_there_are() -> None:
-    error = refused(latency_bound="5 ms", shedding="shap")
-    assert (error.code, error.hint) == ("INVALID_OPTION", "did you mean 'sharp'?")
+def test_options_of_earlier_versions_are_read_where_they_still_mean_something() -> None:
+    values = BoundRequest("5 ms").to_values()
+    assert BoundRequest.from_values({**values, "shedding": "sharp", "state": "view"}) == BoundRequest("5 ms")
+    for gone in ({"shedding": "random_state"}, {"state": "instance"}):
+        with pytest.raises(MatchError, match="STATE_FORMAT"):
+            BoundRequest.from_values({**values, **gone})
 
 
 def test_a_clock_is_a_clock() -> None:
@@ -62,19 +65,6 @@ def test_a_clock_that_a_checkpoint_cannot_keep_is_refused_there() -> None:
     with pytest.raises(QueryError, match="INVALID_OPTION: a stream can't keep this clock in its checkpoint"):
         BoundRequest("5 ms", clock=Slow()).to_values()
     assert BoundRequest("5 ms", clock=RealClock()).to_values() == BoundRequest("5 ms").to_values()
-
-
-def test_the_state_is_one_of_two() -> None:
-    error = refused(state="instances")
-    assert (error.code, error.hint) == ("INVALID_OPTION", "did you mean 'instance'?")
-    assert ost.Workload([PAIR], state="instance").request == BoundRequest(state="instance")
-    assert BoundRequest(state="instance").is_empty  # it bounds nothing
-
-
-def test_streams_from_before_there_was_a_choice_of_state_go_on() -> None:
-    """Their fingerprints are made from these values."""
-    assert "state" not in BoundRequest("5 ms").to_values()
-    assert BoundRequest("5 ms", state="instance").to_values()["state"] == "instance"
 
 
 def test_nothing_asked_is_no_bound() -> None:
@@ -94,10 +84,9 @@ def test_a_request_for_some_of_the_queries() -> None:
     "request_",
     [
         UNBOUNDED,
-        BoundRequest("5 ms", "512 MB", None, "2 s", {"q1": 2.0}, "random_state", ost.VirtualClock(7, 3, 2)),
+        BoundRequest("5 ms", "512 MB", None, "2 s", {"q1": 2.0}, ost.VirtualClock(7, 3, 2)),
         BoundRequest({"q1": 0.5, "q2": "3 us"}),
         BoundRequest(selection_ratio=0.25),
-        BoundRequest("5 ms", state="instance"),
     ],
 )
 def test_a_request_survives_json(request_: BoundRequest) -> None:

@@ -30,7 +30,7 @@ from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
-from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:
@@ -123,9 +123,7 @@ class Workload:
         selection_ratio: float | None = None,
         batch_budget: Any = None,
         weights: Mapping[str, float] | None = None,
-        shedding: Any = UNBOUNDED.shedding,
         clock: Any = None,
-        state: Any = UNBOUNDED.state,
         **options: Any,
     ) -> None:
         """`queries` are texts of event queries or of MATCH_RECOGNIZE, `ost.events(...)` or `ost.pattern(...)`, perhaps
@@ -138,9 +136,7 @@ class Workload:
         called = _named(queries, names)
         chosen = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
         asked = tuple(_read(query, name, type, time, chosen) for name, query in called.items())
-        request = BoundRequest(
-            latency_bound, memory_bound, selection_ratio, batch_budget, weights, shedding, clock, state
-        )
+        request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock)
         request.bounds(tuple(called))  # raises for what is no bound, or of no query
         object.__setattr__(self, "queries", asked)
         object.__setattr__(self, "names", tuple(called))

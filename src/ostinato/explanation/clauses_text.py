@@ -31,7 +31,7 @@ def clause_sections(asked: AsksWorkload, understood: Mapping[str, Understood], t
         typed = [each.typed for each in understood.values() if each.typed is not None]
         sections += [_shared_text(asked, stream, typed, names) for stream in plan.streams]
     if names and not request.is_empty:
-        lines = bounds_part(request.bounds(names), request.shedding)
+        lines = bounds_part(request.bounds(names))
         sections.append(underlined("What may be given up of the clauses", lines))
     return [section for section in sections if section]
 

@@ -56,8 +56,6 @@ class HasBounds(Protocol):
 
     @property
     def is_empty(self) -> bool: ...
-    @property
-    def shedding(self) -> str: ...
     def bounds(self, names: Sequence[str]) -> Bounds: ...
     def for_queries(self, names: Sequence[str]) -> HasBounds: ...
 
@@ -174,7 +172,7 @@ def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, reques
         ),
         ("How they run", engine_part(plan, groups, names, matchers_of(plan, shared, bounds, sharing))),
         *matches_parts(plan, names, shared),
-        *([] if bounds is None else [("What may be given up", bounds_part(bounds, request.shedding))]),
+        *([] if bounds is None else [("What may be given up", bounds_part(bounds))]),
     ]
 
 

@@ -70,8 +70,8 @@ def _of_period(report: Report, period: Period) -> list[str]:
     ]
 
 
-def bounds_part(bounds: Bounds, shedding: str) -> list[str]:
-    """What the queries have to keep to, and who decides what is dropped."""
+def bounds_part(bounds: Bounds) -> list[str]:
+    """The bounds of the queries, a line each."""
     width = max(map(len, bounds.names))
     lines = []
     for name, latency, weight, bounded in zip(
@@ -84,7 +84,7 @@ def bounds_part(bounds: Bounds, shedding: str) -> list[str]:
         else:
             told = f"{latency.ratio:.0%} of what an event takes without a bound, as measured at the beginning"
         lines.append(f"{name:<{width}}  {', '.join(filter(None, (told, '' if weight == 1 else f'weight {weight:g}')))}")
-    return [line.rstrip() for line in [*lines, *_together(bounds), f"what is dropped is decided by: {shedding}"]]
+    return [line.rstrip() for line in [*lines, *_together(bounds)]]
 
 
 def _together(bounds: Bounds) -> Sequence[str]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
-from typing import Any, Literal, get_args
+from typing import Any
 
 from ostinato.calls.bounds import Bounds, Duration, LatencyRequest, read_bounds
-from ostinato.calls.options import one_of
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import Clock, RealClock, VirtualClock
-
-Shedding = Literal["sharp", "random_state", "random_input", "selectivity", "icde20", "darling"]
-State = Literal["view", "instance"]
+from ostinato.streams.stored_state import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +20,7 @@ class BoundRequest:
     `latency_bound`: compute time per event and query. `memory_bound`: bytes of partial matches in a task.
     `selection_ratio`: the share of partial matches that is kept, whatever they cost. `batch_budget`: compute time of a
     task's whole batch, or of a bucket's part of a micro-batch. `weights`: what a match of each query is worth.
-    `shedding`: who decides what is dropped. `clock`: a virtual one makes runs repeatable; None: the real one. `state`:
-    whether a partial match of the shared matcher links to the one that it grew out of (the paper's view) or has copies
-    of all of its rows (its instance); with or without a bound.
+    `clock`: a virtual one makes runs repeatable; None: the real one.
     """
 
     latency_bound: LatencyRequest | None = None
@@ -33,13 +28,9 @@ class BoundRequest:
     selection_ratio: float | None = None
     batch_budget: Duration | None = None
     weights: Mapping[str, float] | None = None
-    shedding: Shedding = "sharp"
     clock: Clock | None = None
-    state: State = "view"
 
     def __post_init__(self) -> None:
-        one_of("shedding", self.shedding, get_args(Shedding))
-        one_of("state", self.state, get_args(State))
         if self.clock is not None and not all(hasattr(self.clock, name) for name in ("now_ns", "spent_ns")):
             raise QueryError(
                 "INVALID_OPTION",
@@ -82,8 +73,6 @@ class BoundRequest:
     def to_values(self) -> dict[str, Any]:
         """Plain values, for JSON. Raises INVALID_OPTION for a clock that can't be made again from such."""
         names = [field.name for field in fields(self) if field.name != "clock"]
-        if self.state == "view":  # streams that were started before there was a choice have no other, and go on
-            names.remove("state")
         plain = {name: _plain(getattr(self, name)) for name in names}
         return {**plain, "clock": _clock_values(self.clock)}
 
@@ -93,12 +82,20 @@ class BoundRequest:
         bounds = None if self.is_empty else self.bounds(names)
         ratios = [] if bounds is None else [None if b is None else b.ratio for b in bounds.latency]
         bounded = bounds is not None and bounds.bounded  # queries with a bound have states of their own
-        return {"bounded": bounded, "ratios": ratios, "shedding": self.shedding, "state": self.state}
+        return {"bounded": bounded, "ratios": ratios}
 
     @staticmethod
     def from_values(values: Mapping[str, Any]) -> BoundRequest:
-        clock = values["clock"]
-        return BoundRequest(**{**values, "clock": None if clock is None else VirtualClock(**clock)})
+        """Raises STATE_FORMAT for the options of earlier versions, unless they had the values that are left."""
+        given = {name: value for name, value in values.items() if (name, value) not in _GONE}
+        unknown = given.keys() - BoundRequest.__slots__
+        check(not unknown, "the definition of this stream", f"it has {', '.join(sorted(unknown))}")
+        clock = given["clock"]
+        return BoundRequest(**{**given, "clock": None if clock is None else VirtualClock(**clock)})
+
+
+_GONE = (("shedding", "sharp"), ("state", "view"))
+"""Options that a workload had before 0.1.0, with the values that are left."""
 
 
 def _clock_values(clock: Clock | None) -> dict[str, int] | None:

@@ -117,7 +117,7 @@ def test_metrics_of_a_stream(source: Source) -> None:
     assert sum(found["events"].to_pylist()) > 0
 
 
-def test_a_stream_goes_on_under_another_bound_but_not_by_another_policy(source: Source) -> None:
+def test_a_stream_goes_on_under_another_bound_but_not_under_a_ratio(source: Source) -> None:
     def asked(**options: Any) -> DataFrame:
         return ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, **options}).run(source.read()).rows
 
@@ -131,7 +131,7 @@ def test_a_stream_goes_on_under_another_bound_but_not_by_another_policy(source: 
     assert found.num_rows - tight > 0.95 * (exact.num_rows - before.num_rows)
     source.add(trades(100, seed=8))
     with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.* a workload's names, sharing or ratios"):
-        source.run(asked(shedding="random_state"))
+        source.run(asked(latency_bound=0.5))
 
 
 def test_a_clock_that_its_checkpoint_cannot_keep_is_refused(source: Source) -> None:

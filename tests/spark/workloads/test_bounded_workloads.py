@@ -123,14 +123,6 @@ def test_explain_of_a_result_points_to_its_metrics(df: DataFrame) -> None:
     assert "gives up" not in ost.explain(ost.Workload([FIRST, SECOND]).run(df)).text
 
 
-def test_state_by_instance_gives_the_same_rows(df: DataFrame, table: pa.Table) -> None:
-    queries = [FIRST, SECOND, CLAUSE]
-    found = ost.Workload(queries, sharing="always", state="instance").run(df)
-    expected = ost.Workload(queries).run(table)
-    for name in expected:
-        assert rows(found[name]) == rows(expected[name]) and expected[name].num_rows > 0
-
-
 def test_what_cannot_be_bounded_is_refused_before_anything_runs(df: DataFrame) -> None:
     with pytest.raises(QueryError, match="BOUND_NOT_SUPPORTED"):
         ost.Workload([FIRST, NEXT], latency_bound="5 ms").run(df)

@@ -26,8 +26,17 @@ class Estimates:
     living: Reals
 
 
-def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
-    """`price`: [node, pattern] the least quality that is kept for the pattern; 0 keeps everything."""
+def estimate(
+    sketch: Sketch,
+    model: CostModel,
+    price: Reals,
+    *,
+    by_class: bool = True,
+    by_age: bool = True,
+    per_cost: bool = True,
+) -> Estimates:
+    """`price`: [node, pattern] the least quality that is kept for the pattern; 0 keeps everything. The options are
+    those of `averaged_estimate`."""
     shape, ages = sketch.shape, sketch.ages
     classes = int(sketch.class_at[-1])
     worth: list[Reals] = [np.zeros((0, 0, 0))] * shape.nodes
@@ -47,10 +56,10 @@ def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
         own = (1 - model.alpha) * held[here] + model.alpha * typical
         spent = own[:, None] + pace * follows
         gained = pace * np.einsum("p,cpa->ca", model.weights[columns], yields)
-        axes = (() if model.by_class else (0,)) + (() if model.by_age else (1,))
+        axes = (() if by_class else (0,)) + (() if by_age else (1,))
         if axes:
             gained, spent = (_averaged(values, sketch.visits[here], axes) for values in (gained, spent))
-        quality[here] = gained / np.maximum(spent, 1e-12) if model.per_cost else gained
+        quality[here] = gained / np.maximum(spent, 1e-12) if per_cost else gained
         kept = quality[here][:, None, :] >= price[node, columns][:, None]
         worth[node] = final + _until_the_end(pace * yields * kept)
         cost[here] = _until_the_end(spent * kept.any(axis=1))

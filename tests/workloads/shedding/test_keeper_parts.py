@@ -1,18 +1,17 @@
-"""Latency meter, tariff, class edges, admission, packed state: each by itself."""
+"""Latency meter, tariff, class edges, packed state: each by itself."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import MatchError
 from ostinato.kernels.clock import VirtualClock, Work
 from ostinato.workloads.matcher.ledger import chain_begins, chain_places
 from ostinato.workloads.shedding.class_edges import buckets_of, learnt, moved, nothing_learnt
 from ostinato.workloads.shedding.latency import LatencyMeter, overloaded
 from ostinato.workloads.shedding.limits import LEAST_TARGET, aim, new_control
 from ostinato.workloads.shedding.packed import packed, unpacked
-from ostinato.workloads.shedding.policies import Admission, admission, drawn, policy_of
 from ostinato.workloads.shedding.report import MOST_PERIODS, Period, with_period
 from ostinato.workloads.shedding.tariff import Tariff
 
@@ -112,23 +111,6 @@ def test_values_have_moved_when_many_lie_outside() -> None:
     assert not moved(learning.ranges[0], np.full((1, 500), 1e9))  # one event in many partial matches
 
 
-def test_the_most_useful_events_are_admitted() -> None:
-    use, happened = np.array([3.0, 1.0, 2.0]), np.array([10.0, 10.0, 10.0])
-    half = admission(0.5, use, happened)
-    assert (half.least, half.part) == (2.0, 0.5)
-    numbers = np.arange(1000)
-    assert half.of(np.full(1000, 3.0), numbers).all()
-    assert not half.of(np.full(1000, 1.0), numbers).any()
-    assert half.of(np.full(1000, 2.0), numbers).mean() == pytest.approx(0.5, abs=0.05)
-    assert admission(1.0, use, happened) == Admission()
-
-
-def test_what_is_drawn_is_even_and_the_same_in_every_run() -> None:
-    values = drawn(np.arange(10_000))
-    assert np.histogram(values, 10, (0, 1))[0] == pytest.approx(np.full(10, 1000), abs=120)
-    assert (values == drawn(np.arange(10_000))).all()
-
-
 def test_state_goes_to_bytes_and_back() -> None:
     values = {"a": np.arange(6.0).reshape(2, 3), "b": 3, "c": 0.1, "d": np.zeros(0, np.int64), "e": None}
     back = unpacked(packed(values))
@@ -145,8 +127,3 @@ def test_many_periods_are_put_together() -> None:
         periods = with_period(periods, Period(at, 1, (1,), (2,)))
     assert len(periods) <= MOST_PERIODS
     assert sum(period.events for period in periods) == sum(period.dropped[0] for period in periods) == 3 * MOST_PERIODS
-
-
-def test_an_unknown_policy_is_refused() -> None:
-    with pytest.raises(QueryError, match="INVALID_OPTION"):
-        policy_of("none")

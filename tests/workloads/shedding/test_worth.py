@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.bounded.comparators.averaged_worth import averaged_estimate
 from tests.workloads.shedding import naive_worth
 from tests.workloads.shedding.bounded_runs import Stream
 
@@ -44,20 +46,32 @@ def _sketch(shape: PlanShape, seed: int) -> Sketch:
     "options",
     [
         {},
-        {"per_cost": False},
-        {"by_class": False},
-        {"by_age": False},
-        {"by_class": False, "by_age": False},
         {"alpha": 0.5},
     ],
     ids=str,
 )
 def test_the_kernel_finds_what_the_plain_way_finds(patterns: tuple[str, ...], options: dict[str, Any]) -> None:
+    model = CostModel(np.array([1.0, 3.0]), prices=np.array([1.0, 2.0, 3.0, 40.0]), **options)
+    check_estimates(patterns, model, estimate)
+
+
+@pytest.mark.parametrize("patterns", PATTERNS.values(), ids=PATTERNS)
+@pytest.mark.parametrize(
+    "options",
+    [{"per_cost": False}, {"by_class": False}, {"by_age": False}, {"by_class": False, "by_age": False}],
+    ids=str,
+)
+def test_estimates_of_policies_that_know_less(patterns: tuple[str, ...], options: dict[str, Any]) -> None:
+    """`averaged_worth.py` puts other steps between those of the same kernel."""
+    model = CostModel(np.array([1.0, 3.0]), prices=np.array([1.0, 2.0, 3.0, 40.0]))
+    check_estimates(patterns, model, partial(averaged_estimate, **options), **options)
+
+
+def check_estimates(patterns: tuple[str, ...], model: CostModel, estimate: Any, **options: Any) -> None:
     shape = _shape(patterns)
     sketch = _sketch(shape, seed=7)
-    model = CostModel(np.array([1.0, 3.0]), prices=np.array([1.0, 2.0, 3.0, 40.0]), **options)
     price = np.random.default_rng(1).uniform(0.0, 0.01, (shape.nodes, shape.patterns))
-    found, right = estimate(sketch, model, price), naive_worth.estimate(sketch, model, price)
+    found, right = estimate(sketch, model, price), naive_worth.estimate(sketch, model, price, **options)
     for name in ("quality", "cost", "work", "living"):
         np.testing.assert_allclose(getattr(found, name), getattr(right, name), err_msg=name)
     for node, of_node in enumerate(right.worth):

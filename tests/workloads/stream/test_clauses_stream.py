@@ -154,9 +154,3 @@ def test_the_end_may_come_before_any_watermark() -> None:
     last = fed.steps[-1]
     assert (last.counts.open_runs, last.counts.buffered_rows, last.state.size) == (0, 0, 0)
     assert last.results.decided_us == 2 * SECOND + 1
-
-
-def test_partial_matches_may_have_copies_of_their_rows() -> None:
-    fed = stream(WITHIN, ABSENT, state="instance")
-    fed.feed([(letters("axcb"), SECOND), (letters("ab", first=4), 3 * SECOND)])
-    assert sorted(pairs(fed, 0)) == [(0, 3), (0, 5), (4, 5)]

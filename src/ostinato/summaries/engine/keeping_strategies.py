@@ -6,7 +6,10 @@ they came: not to the end when doubles are too small for the counts. The driver 
 
 from __future__ import annotations
 
+import numpy as np
+
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
+from ostinato.kernels.mixing import mixed
 from ostinato.kernels.numbers.wide_numbers import below, is_sound
 from ostinato.summaries.engine.counting_kernels import count_active, count_matches, drop, expire, insert, remove
 from ostinato.summaries.engine.event_benefit import TIE, benefit_of_newcomer, fill_table, lowest_benefit, moved_by
@@ -22,14 +25,15 @@ from ostinato.summaries.engine.kernel_tables import (
 )
 from ostinato.summaries.engine.probabilities import learn, settle_learning
 
+_BITS = np.uint64(0x7FFFFFFFFFFFFFFF)
+
 
 @inline_kernel
-def mixed(seed, number):  # type: ignore[no-untyped-def]
-    """A number below 2**31 that looks random (as splitmix64 does it), for the strategy that draws."""
-    bits = (seed * 0x1E3779B97F4A7C15 + number * 0x5851F42D4C957F2D + 0x14057B7EF767814F) & 0x7FFFFFFFFFFFFFFF
-    bits = ((bits ^ (bits >> 30)) * 0x3F58476D1CE4E5B9) & 0x7FFFFFFFFFFFFFFF
-    bits = ((bits ^ (bits >> 27)) * 0x14D049BB133111EB) & 0x7FFFFFFFFFFFFFFF
-    return (bits ^ (bits >> 31)) & 0x7FFFFFFF
+def drawn(seed, number):  # type: ignore[no-untyped-def]
+    """A number below 2**31 that looks random, for the strategy that draws."""
+    start = (seed * 0x1E3779B97F4A7C15 + number * 0x5851F42D4C957F2D + 0x14057B7EF767814F) & 0x7FFFFFFFFFFFFFFF
+    bits = mixed(np.uint64(start), _BITS)
+    return np.int64(bits ^ (bits >> np.uint64(31))) & 0x7FFFFFFF
 
 
 @inline_kernel
@@ -50,7 +54,7 @@ def advance_blindly(columns, choice, incoming, start, stop):  # type: ignore[no-
         marks[SEEN] += 1
         if incoming.type[i] < len(columns.probabilities):
             if marks[COUNT] == choice.size:
-                place = 0 if choice.rule == FIFO else mixed(choice.seed, int(marks[SEEN])) % choice.size
+                place = 0 if choice.rule == FIFO else drawn(choice.seed, int(marks[SEEN])) % choice.size
                 drop(columns, place)
             _copy_row(columns, marks[COUNT], incoming, i)
             marks[COUNT] += 1

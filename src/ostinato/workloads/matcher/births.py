@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.kernels.mixing import ALL_BITS, GOLDEN, mixed
 from ostinato.workloads.matcher.register_reads import is_like_last, remember
 from ostinato.workloads.matcher.run_checks import feature_value
 from ostinato.workloads.matcher.store import FIRST, LENGTH, LIMIT, NODE, PARENT, ROW, SEGMENT, TAG
@@ -28,11 +29,9 @@ class Samples(NamedTuple):
 
 @inline_kernel
 def pseudo_random(number):  # type: ignore[no-untyped-def]
-    """A number below 2^32 (the finaliser of splitmix64)."""
-    x = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64((x ^ (x >> np.uint64(31))) >> np.uint64(32))
+    """A number below 2^32 (splitmix64)."""
+    bits = mixed(np.uint64(number) + GOLDEN, ALL_BITS)
+    return np.int64((bits ^ (bits >> np.uint64(31))) >> np.uint64(32))
 
 
 @inline_kernel
@@ -72,22 +71,6 @@ def is_whole(pm, node, masks, patterns):  # type: ignore[no-untyped-def]
     for word in range(masks.shape[1]):
         whole &= masks[pm, word] == patterns[node, word]
     return whole
-
-
-@inline_kernel
-def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
-    """Instance: all rows of a new partial match."""
-    source, segment = np.int64(kin[new, PARENT]), np.int64(kin[new, SEGMENT])
-    at = np.int64(0)
-    if source >= 0:
-        for i in range(links[source, LENGTH]):
-            rows[new, i] = rows[source, i]
-        at = links[source, LENGTH]
-    if segment >= 0:
-        for i in range(links[segment, LENGTH]):
-            rows[new, at + i] = rows[segment, i]
-    else:
-        rows[new, at] = row
 
 
 # --- classes ----------------------------------------------------------------------------------------------------------

@@ -117,8 +117,7 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
             if wanted and (restricted or counting):
                 slot += age_at(source, links[pm, LIMIT], position, plan.extents, rules.ages)
                 if restricted:
-                    is_instance = store.rows.shape[1] > 0
-                    wanted = obey(pm, slot, of_class, kept_for, links, store.masks, is_instance, ledger.dropped)
+                    wanted = obey(pm, slot, of_class, kept_for, links, store.masks, ledger.dropped)
             if not wanted:
                 ledger.live[of_class] -= 1
                 remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
@@ -127,7 +126,7 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
             if not shares_pattern(pm, segment, target, store.masks, plan.nodes.patterns):
                 pm = following
                 continue
-        status = lacks_room(pm, segment, ends, links, store.rows, found, store)
+        status = lacks_room(pm, segment, ends, links, found, store)
         if status != FINISHED:
             break
         if counting:

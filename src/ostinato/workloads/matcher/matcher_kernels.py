@@ -26,26 +26,35 @@ NOTHING_ASKED = Asked(nothing_asked, nothing_asked, nothing_asked, class_of_plai
 RUN_ASKED = Asked(step_checks_hold, checks_hold, checks_hold, class_by_features)
 
 
-def build_matcher(name: str, asked: Asked, compiled: Callable[[Any], Any] = inline_kernel) -> Any:
-    """The loop with these functions compiled into it; kept on disk under a name that must be unique."""
-    classify_new = compiled(_with_globals(classify_made, class_of_new=asked.class_of_new))
-    complete = compiled(_with_globals(complete_matches, end_holds=asked.end_holds))
-    obey_guards = compiled(_with_globals(obey_guards_of, guard_holds=asked.guard_holds))
+def build_matcher(
+    name: str, asked: Asked, compiled: Callable[[Any], Any] = inline_kernel, **replaced: Callable[..., Any]
+) -> Any:
+    """The loop with these functions compiled into it; stored on disk under a name that must be unique.
+
+    `replaced`: other functions for global names of `match_kernel.py` and `outcomes.py`.
+    """
+    classify_new = compiled(with_globals(classify_made, class_of_new=asked.class_of_new))
+    complete = compiled(with_globals(complete_matches, **{**replaced, "end_holds": asked.end_holds}))
+    obey_guards = compiled(with_globals(obey_guards_of, guard_holds=asked.guard_holds))
     walk = compiled(
-        _with_globals(
+        with_globals(
             match_kernel.walk_step,
-            step_holds=asked.step_holds,
-            obey_guards=obey_guards,
-            classify_new=classify_new,
-            complete=complete,
+            **{
+                **replaced,
+                "step_holds": asked.step_holds,
+                "obey_guards": obey_guards,
+                "classify_new": classify_new,
+                "complete": complete,
+            },
         )
     )
-    advance = _with_globals(match_kernel.advance_rows, walk=walk)
+    advance = with_globals(match_kernel.advance_rows, **{**replaced, "walk": walk})
     advance.__name__ = advance.__qualname__ = name
     return borrowing_kernel(advance) if compiled is inline_kernel else advance
 
 
-def _with_globals(function: Callable[..., Any], **values: Any) -> FunctionType:
+def with_globals(function: Callable[..., Any], **values: Any) -> FunctionType:
+    """The function with other values for these global names."""
     # A closure would be the plain way, but numba doesn't find closures over kernels in its cache again.
     return FunctionType(function.__code__, {**function.__globals__, **values}, function.__name__)
 

@@ -24,7 +24,7 @@ from ostinato.workloads.matcher.materialise import (
     found_with_room,
     new_found,
 )
-from ostinato.workloads.matcher.outcomes import FAILED, FINISHED, MORE_LENGTH, MORE_MATCHES, Rules
+from ostinato.workloads.matcher.outcomes import FAILED, FINISHED, MORE_MATCHES, Rules
 from ostinato.workloads.matcher.plan_events import PlanEvents, rows_of
 from ostinato.workloads.matcher.plan_tables import words_for
 from ostinato.workloads.matcher.register_reads import NO_ROW
@@ -193,8 +193,6 @@ class MatcherRun:
             ends = int(np.diff(self.plan.ends.at).max())
             longest = int(store.links[: store.counts[USED], LENGTH].max(initial=0)) + self.plan.node_count
             self.found = found_with_room(self.found, ends, ends * 2 * longest)
-        elif status == MORE_LENGTH:
-            self.store = grown(store, store.room, 2 * store.rows.shape[1])
         elif store.room >= limits.max_partial_matches:
             raise MatchError(
                 "TOO_MANY_PARTIAL_MATCHES",
@@ -203,7 +201,7 @@ class MatcherRun:
             )
         else:
             enough = max(most_live, store.room) * 5 // 4 + 16  # a row may make more than may live
-            self.store = grown(store, min(2 * store.room, enough, limits.max_partial_matches), store.rows.shape[1])
+            self.store = grown(store, min(2 * store.room, enough, limits.max_partial_matches))
 
     def _for_kernel(self, orders: Orders | None) -> KeptFor:
         if orders is None:

@@ -45,7 +45,7 @@ from ostinato.workloads.matcher.store import (
 from ostinato.workloads.matcher.visits import NEVER_OVER
 
 Ints = NDArray[np.int64]
-VERSION = 1
+VERSION = 2
 _MAGIC = b"OSBM"
 _HEADER = struct.Struct("<4sHH")
 _SHAPE = struct.Struct("<cBBqq")
@@ -63,7 +63,6 @@ class MatcherState:
     registers: Ints
     whole: Ints
     real: NDArray[np.float64]
-    rows: NDArray[np.int32]
     sampled: NDArray[np.float64]
     seen: Ints
     counters: Ints
@@ -133,7 +132,6 @@ def kept_state(store: Store, positions: Positions, lists: Lists, samples: Sample
         registers=new_row[store.registers[alive]],
         whole=store.whole[alive],
         real=store.real[alive],
-        rows=new_row[store.rows[alive]].astype(np.int32),
         sampled=samples.values,
         seen=samples.seen,
         counters=counters,
@@ -164,7 +162,7 @@ def restored_store(
     kin = state.kin
     count = len(kin)
     room = max(FIRST_ROOM, 1 << (2 * count - 1).bit_length()) if count else FIRST_ROOM
-    store = new_store(room, shape._replace(instance=max(shape.instance, state.rows.shape[1])))
+    store = new_store(room, shape)
     for after, before in zip(_columns(store), _columns(state), strict=True):
         after[tuple(slice(0, size) for size in before.shape)] = before
     for place, column in enumerate(_KIN):
@@ -182,7 +180,7 @@ def restored_store(
 
 
 def _columns(of: Store | MatcherState) -> tuple[NDArray[np.generic], ...]:
-    return of.masks, of.features, of.nulls, of.registers, of.whole, of.real, of.rows
+    return of.masks, of.features, of.nulls, of.registers, of.whole, of.real
 
 
 def _limits(node: Ints, first: Ints, extents: ExtentTable, positions: Positions) -> Ints:

@@ -47,7 +47,6 @@ def check_matches(
             "length": (length, 1, LARGEST),
             "tag": (tag, 0, TAG_RANGE - 1),
             "registers": (state.registers, NOTHING, rows - 1),
-            "rows": (state.rows, NOTHING, rows - 1),
             "nulls": (state.nulls, 0, (1 << MOST_FEATURES) - 1),
             "samples": (state.seen, 0, LARGEST),
             "counters": (state.counters, 0, LARGEST),
@@ -58,15 +57,11 @@ def check_matches(
     for position in (positions.time, positions.place):
         check((position[first] <= position[row]).all(), _MATCHES, "they end before they start")
     check((state.masks & ~plan.nodes.patterns[node] == 0).all(), _MATCHES, "they are for patterns that don't have them")
-    if shape.instance:
-        check((length <= state.rows.shape[1]).all(), _MATCHES, "they are longer than their rows")
 
 
 def _check_matcher_shapes(state: MatcherState, shape: StoreShape, buckets: Buckets) -> None:
     count = len(state.kin) if state.kin.ndim == 2 else -1
-    width = state.rows.shape[1] if state.rows.ndim == 2 else -1
     features, nodes = int(buckets.feature_at[-1]), len(buckets.feature_at) - 1
-    check((width > 0) == (shape.instance > 0), _MATCHES, "they have rows of another width")
     check_shapes(
         _MATCHES,
         {
@@ -77,7 +72,6 @@ def _check_matcher_shapes(state: MatcherState, shape: StoreShape, buckets: Bucke
             "registers": (state.registers, (count, shape.registers), np.int64),
             "whole": (state.whole, (count, shape.totals), np.int64),
             "real": (state.real, (count, shape.totals), np.float64),
-            "rows": (state.rows, (count, width), np.int32),
             "sampled": (state.sampled, (features, SAMPLES), np.float64),
             "seen": (state.seen, (nodes,), np.int64),
             "counters": (state.counters, (_COUNTERS,), np.int64),

@@ -1,5 +1,4 @@
-"""Complete matches: written out by walking up the links (the paper's view), or from the rows that each partial match
-copied (its instance)."""
+"""Complete matches, written out by walking up the links of their partial matches (the paper's view)."""
 
 from __future__ import annotations
 
@@ -110,22 +109,19 @@ def _windows(
 
 
 @inline_kernel
-def write_match(pattern, pm, segment, row, label, labels, links, kin, copied, found):  # type: ignore[no-untyped-def]
-    """What grows out of `pm` by the row, or by the segment that ends with it, as a match. There is room.
-
-    `copied` are the rows of instances; their labels are still those of their ancestors.
-    """
+def write_match(pattern, pm, segment, row, label, labels, store, found):  # type: ignore[no-untyped-def]
+    """Writes `pm`, extended by the row or by the segment that ends with it, as a match. There is room."""
+    links, kin = store.links, store.kin
     match, first = found.counts[MATCHES], found.counts[MATCH_ROWS]
     length = np.int64(1) if segment < 0 else links[segment, LENGTH]
     if pm >= 0:
         length += links[pm, LENGTH]
     place = first + length - 1
     found.rows[place], found.labels[place] = row, label
-    from_copy = copied.shape[1] > 0 and segment < 0
     at, waiting = older_than_new(pm, segment, kin)
     while at >= 0:
         place -= 1
-        found.rows[place] = copied[pm, place - first] if from_copy else links[at, ROW]
+        found.rows[place] = links[at, ROW]
         found.labels[place] = labels[kin[at, NODE]]
         at, waiting = older(at, waiting, kin)
     found.pattern[match] = pattern

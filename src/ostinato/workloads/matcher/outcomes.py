@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ostinato.kernels.kernel_cache import inline_kernel
-from ostinato.workloads.matcher.births import copy_rows, sample
+from ostinato.workloads.matcher.births import sample
 from ostinato.workloads.matcher.materialise import MATCH_ROWS, MATCHES, write_match
 from ostinato.workloads.matcher.store import CLASS, LENGTH, LIMIT, NODE, ROW, SERIAL, SPARE, USED, add_listed
 from ostinato.workloads.matcher.visits import age_at, edges_hold, obey
 
-FINISHED, MORE_PARTIAL_MATCHES, MORE_MATCHES, MORE_LENGTH, FAILED, STOPPED = range(6)
+FINISHED, MORE_PARTIAL_MATCHES, MORE_MATCHES, FAILED, STOPPED = range(5)
 """What the kernel returns."""
 
 SWEEP_ROWS = 1024
@@ -41,19 +41,17 @@ class Rules(NamedTuple):
 
 
 @inline_kernel
-def lacks_room(pm, segment, ends, links, copied, found, store):  # type: ignore[no-untyped-def]
+def lacks_room(pm, segment, ends, links, found, store):  # type: ignore[no-untyped-def]
     """FINISHED where one more visit can be done, or what it needs first."""
     if store.counts[SPARE] == 0 and store.counts[USED] == len(store.serial):
         return MORE_PARTIAL_MATCHES
-    if ends > 0 or copied.shape[1] > 0:
+    if ends > 0:
         length = np.int64(1) if segment < 0 else links[segment, LENGTH]
         if pm >= 0:
             length += links[pm, LENGTH]
         matches = found.counts[MATCHES] + ends
         if matches > len(found.pattern) or found.counts[MATCH_ROWS] + ends * length > len(found.rows):
             return MORE_MATCHES
-        if copied.shape[1] > 0 and copied.shape[1] < length:
-            return MORE_LENGTH
     return FINISHED
 
 
@@ -68,7 +66,7 @@ def complete_matches(new, pm, segment, row, label, plan, store, ledger, found, c
         if verdict < 0:
             return verdict
         if verdict == 1:
-            write_match(pattern, pm, segment, row, label, plan.nodes.label, store.links, store.kin, store.rows, found)
+            write_match(pattern, pm, segment, row, label, plan.nodes.label, store, found)
             if counting:
                 ledger.completed[store.links[new, CLASS], pattern] += 1
             if whole:
@@ -115,20 +113,18 @@ def classify_made(new, node, row, plan, store, buckets, checks, samples, rules):
 def keep(new, node, row, position, at, kept_for, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
     """Puts it into its list, unless nothing can follow or the orders leave it no pattern. Whether it did."""
     links = store.links
-    of_class, is_sink, is_instance = links[new, CLASS], plan.nodes.is_sink[node], store.rows.shape[1] > 0
+    of_class, is_sink = links[new, CLASS], plan.nodes.is_sink[node]
     restricted = kept_for.restricted[node] and not is_sink
     slot = of_class * rules.ages
     if restricted or rules.counting:
         slot += age_at(node, links[new, LIMIT], position, plan.extents, rules.ages)
-    if restricted and not obey(new, slot, of_class, kept_for, links, store.masks, is_instance, ledger.dropped):
+    if restricted and not obey(new, slot, of_class, kept_for, links, store.masks, ledger.dropped):
         ledger.refused[slot] += 1
         return False
     if rules.counting:
         ledger.created[slot] += 1
     if is_sink:
         return False
-    if is_instance:
-        copy_rows(new, row, links, store.kin, store.rows)
     add_listed(new, at, links, store.kin, lists.heads, store.counts)
     ledger.live[of_class] += 1
     return True

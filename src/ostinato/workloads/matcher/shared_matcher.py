@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +22,6 @@ from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.shedding.class_edges import buckets_of
 
 Ints = NDArray[np.int64]
-_FIRST_LENGTH = 8
 
 
 def one_class_a_node(plan: MergedPlan, conditions: PlanConditions | None) -> Buckets:
@@ -41,7 +38,6 @@ class SharedMatcher:
         plan: MergedPlan,
         conditions: PlanConditions | None,
         *,
-        materialise: Literal["view", "instance"] = "view",
         ages: int = AGES,
         counting: bool = True,
         limits: MatchLimits = DEFAULT_LIMITS,
@@ -55,7 +51,6 @@ class SharedMatcher:
             words=words_for(len(plan.names)),
             registers=len(program.registers) if program and keeps else 0,
             totals=len(program.accumulators) if program and keeps else 0,
-            instance=_FIRST_LENGTH if materialise == "instance" else 0,
         )
         self.kernel = advance_checked if conditions else advance_plain
         self._prepared: dict[tuple[bool, ...], Prepared] = {}

@@ -8,7 +8,6 @@ processor's cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,8 +52,6 @@ class Store(NamedTuple):
     whole: Ints
     real: NDArray[np.float64]
     """What run conditions read of it (expressions/run_conditions/interpreter.py)."""
-    rows: NDArray[np.int32]
-    """Instance materialisation: all of its rows; no column otherwise."""
     free: NDArray[np.int32]
     """The first `counts[SPARE]` are free."""
     fresh: NDArray[np.int32]
@@ -72,7 +69,6 @@ class StoreShape(NamedTuple):
     words: int
     registers: int
     totals: int
-    instance: int = 0
 
 
 def new_store(room: int, shape: StoreShape) -> Store:
@@ -86,21 +82,21 @@ def new_store(room: int, shape: StoreShape) -> Store:
         registers=np.full((room, shape.registers), -1, np.int64),
         whole=np.zeros((room, shape.totals), np.int64),
         real=np.zeros((room, shape.totals), np.float64),
-        rows=np.zeros((room, shape.instance), np.int32),
         free=np.zeros(room, np.int32),
         fresh=np.zeros(room, np.int32),
         counts=np.zeros(3, np.int64),
     )
 
 
-def grown(store: Store, room: int, width: int) -> Store:
-    """The same with room for more partial matches, or for longer ones where their rows are copied."""
-    shape = StoreShape(store.masks.shape[1], store.registers.shape[1], store.whole.shape[1], width)
-    larger = new_store(room, shape)
-    arrays: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(store, larger, strict=True)
-    for before, after in arrays:
-        after[tuple(slice(0, size) for size in before.shape)] = before
-    return larger
+def grown(store: Store, room: int) -> Store:
+    """The same with room for more partial matches."""
+    return store._replace(**{name: _longer(getattr(store, name), room) for name in store._fields if name != "counts"})
+
+
+def _longer(array: NDArray[Any], room: int) -> NDArray[Any]:
+    longer = np.zeros((room, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 class Lists(NamedTuple):

@@ -42,8 +42,7 @@ def sweep(row, kept_for, plan, positions, store, lists, ledger, ages):  # type: 
             )
             if wanted and kept_for.restricted[node]:
                 slot = of_class * ages + age_at(node, links[pm, LIMIT], now, plan.extents, ages)
-                is_instance = store.rows.shape[1] > 0
-                wanted = obey(pm, slot, of_class, kept_for, links, store.masks, is_instance, ledger.dropped)
+                wanted = obey(pm, slot, of_class, kept_for, links, store.masks, ledger.dropped)
             if not wanted:
                 ledger.live[of_class] -= 1
                 remove(pm, sequence * nodes + node, links, kin, lists.heads, store.free, store.counts)

@@ -65,19 +65,13 @@ def shares_pattern(pm, segment, target, masks, patterns):  # type: ignore[no-unt
 
 
 @inline_kernel
-def obey(pm, slot, of_class, kept_for, links, masks, is_instance, dropped):  # type: ignore[no-untyped-def]
-    """Takes away the patterns that the orders don't want it kept for. Whether any is left.
-
-    A partial match with rows of its own (an instance) is kept for all of its patterns or for none.
-    """
+def obey(pm, slot, of_class, kept_for, links, masks, dropped):  # type: ignore[no-untyped-def]
+    """Takes away the patterns that the orders don't keep it for. Whether any is left."""
     which = 0 if links[pm, TAG] < kept_for.threshold[slot] else 1
     left = False
     for word in range(masks.shape[1]):
-        left |= (masks[pm, word] & kept_for.masks[which, slot, word]) != 0
-    if left and is_instance:
-        return True
-    for word in range(masks.shape[1]):
         kept = masks[pm, word] & kept_for.masks[which, slot, word]
+        left |= kept != 0
         lost = np.uint64(masks[pm, word] ^ kept)
         masks[pm, word] = kept
         pattern = word * 64

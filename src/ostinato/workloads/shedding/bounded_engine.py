@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,9 @@ from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.shedding.chunks import BoundedCall
 from ostinato.workloads.shedding.keeper import Keeper
 from ostinato.workloads.shedding.keeper_state import keeper_from_bytes, keeper_to_bytes
-from ostinato.workloads.shedding.policies import policy_of
+from ostinato.workloads.shedding.policy import SheddingPolicy
 from ostinato.workloads.shedding.report import Report
+from ostinato.workloads.shedding.sharp import Sharp
 from ostinato.workloads.shedding.state_selection import select
 from ostinato.workloads.shedding.worth import CostModel, estimate
 
@@ -57,7 +58,7 @@ class BoundedStep:
 class BoundedEngine:
     """The patterns of one stream under their bounds; nothing of a run stays in it.
 
-    `policy`: `sharp`, or a way to shed that it is compared with (`policies.POLICIES`).
+    `policy` makes the object that decides what is given up: one for each call.
     """
 
     def __init__(
@@ -66,21 +67,18 @@ class BoundedEngine:
         conditions: PlanConditions | None,
         bounds: Bounds | None = None,
         *,
-        policy: str = "sharp",
+        policy: Callable[[], SheddingPolicy] = Sharp,
         clock: Clock | None = None,
         limits: MatchLimits = DEFAULT_LIMITS,
         ages: int = AGES,
-        materialise: Literal["view", "instance"] = "view",
     ) -> None:
         self.plan, self.conditions = plan, conditions
         self.bounds = None if bounds is None or bounds.is_none else bounds
-        self.policy = policy_of(policy)
+        self.new_policy = policy
         self.clock = RealClock() if clock is None else clock
         self.shape = shape_of(plan)
         counting = self.bounds is not None
-        self.matcher = SharedMatcher(
-            plan, conditions, materialise=materialise, ages=ages, counting=counting, limits=limits
-        )
+        self.matcher = SharedMatcher(plan, conditions, ages=ages, counting=counting, limits=limits)
         self._plan_sum = _sum_of(plan)
         self._one_class = one_class_a_node(plan, conditions)
         if self.bounds is not None:
@@ -121,7 +119,7 @@ class BoundedEngine:
         assert self.bounds is not None
         nodes = len(self.plan.nodes)
         features = tuple(map(len, self.conditions.features)) if self.conditions else (0,) * nodes
-        return Keeper(self.shape, self.bounds, self.policy, features, self.matcher.ages)
+        return Keeper(self.shape, self.bounds, self.new_policy(), features, self.matcher.ages)
 
 
 def _compile_deciding(keeper: Keeper) -> None:

@@ -53,7 +53,7 @@ class BoundedCall:
         self.at, self.end = events.first_new, len(events.time)
         patterns = keeper.shape.patterns
         self.tally: Tally = new_tally(patterns)
-        self.admitted = np.ones(self.end, np.bool_) if keeper.policy.input_part else None
+        self.admitted = np.ones(self.end, np.bool_) if keeper.policy.input_shedding else None
         self.learning_ns = self.choosing_ns = self.closing_ns = 0
         self.saved_ns = 0.0
         """For deciding."""
@@ -113,12 +113,14 @@ class BoundedCall:
         return Pause(left) if most is None else Pause(left, most // self.run.bytes_each)
 
     def _admit(self, until: int) -> None:
-        assert self.admitted is not None
+        input_shedding = self.keeper.policy.input_shedding
+        assert self.admitted is not None and input_shedding is not None
         rows = slice(self.at, until)
         held = np.zeros((len(self.events.conditions), until - self.at), np.bool_)  # a pattern may ask nothing of a row
         for number, condition in enumerate(self.events.conditions):
             held[number] = condition[rows]
-        self.admitted[rows] = self.keeper.admit(held)
+        numbers = self.keeper.rows_seen + self.keeper.chunk.rows + np.arange(until - self.at)
+        self.admitted[rows] = input_shedding.admit(self.keeper, held, numbers)
 
     def _decide(self) -> None:
         """Learns and chooses, as far as there is time for it; an overload that begins is always answered."""
@@ -206,7 +208,7 @@ class BoundedCall:
         """Orders take effect where something is visited; memory that is passed has to be given back at once."""
         most = float(self.keeper.bounds.memory_bytes or 0)
         share = min(max(most / self.keeper.memory, LEAST_LEFT), MOST_LEFT)
-        self.run.keep_best(int(share * most / self.run.bytes_each), ranks(self.keeper.found, self.keeper.kept.size))
+        self.run.keep_best(int(share * most / self.run.bytes_each), ranks(self.keeper.estimates, self.keeper.kept.size))
         self._look_at_memory()
 
     def _batch_ns(self) -> float:
@@ -239,7 +241,7 @@ class BoundedCall:
             rows,
             self.tally.periods,
             self.keeper.policy.name,
-            self.keeper.policy.input_part > 0,
+            self.keeper.policy.input_shedding is not None,
             bounds=bounds,
             memory_bytes=None if bounds.memory_bytes is None else int(self.most_memory),
             spent_ns=self.tally.matching_ns + self.tally.deciding_ns,

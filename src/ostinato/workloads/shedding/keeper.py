@@ -18,7 +18,6 @@ from ostinato.workloads.matcher.ledger import AGES, Buckets, Orders
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.plan_shape import PlanShape
 from ostinato.workloads.shedding.accounts import Accounts, ChunkSoFar, new_accounts
-from ostinato.workloads.shedding.baselines import each_by_itself, next_share, random_state
 from ostinato.workloads.shedding.class_edges import (
     Learning,
     buckets_of,
@@ -27,15 +26,14 @@ from ostinato.workloads.shedding.class_edges import (
     nothing_learnt,
     regrouped,
 )
-from ostinato.workloads.shedding.input_shedding import InputShedding, asked_conditions
 from ostinato.workloads.shedding.latency import Calibration, LatencyMeter
 from ostinato.workloads.shedding.limits import Control, Measured, aim, costs, measured, new_control, new_limits
-from ostinato.workloads.shedding.policies import Policy
+from ostinato.workloads.shedding.policy import SheddingPolicy
 from ostinato.workloads.shedding.population import undropped
 from ostinato.workloads.shedding.sketch import WINDOW_GUESS, Sketch, next_window
-from ostinato.workloads.shedding.state_selection import KEEP_ALL, Selection, choose_best, node_cut, price_of
+from ostinato.workloads.shedding.state_selection import KEEP_ALL, Limit
 from ostinato.workloads.shedding.tariff import EVENT, Tariff
-from ostinato.workloads.shedding.worth import CostModel, Estimates, estimate
+from ostinato.workloads.shedding.worth import CostModel, Estimates
 from ostinato.workloads.shedding.worth_kernel import PRIOR_VISITS
 
 Reals = NDArray[np.float64]
@@ -59,7 +57,7 @@ class Keeper:
 
     shape: PlanShape
     bounds: Bounds
-    policy: Policy
+    policy: SheddingPolicy
     features: tuple[int, ...]
     """[node] how many."""
     ages: int = AGES
@@ -74,8 +72,8 @@ class Keeper:
     whole: Reals = field(init=False)
     """[class, age] and for all patterns."""
     orders: Orders | None = None
-    found: Estimates | None = None
-    """What the sketch last gave; None where it has learnt since."""
+    estimates: Estimates | None = None
+    """Made from the sketch; None where it has learnt since."""
     dropped_at: Reals = field(init=False)
     """[pattern] the row at which a drop was last noticed; minus infinity: never."""
     chosen_at: int = 0
@@ -91,9 +89,6 @@ class Keeper:
     """Bytes of all partial matches when that was last looked at."""
     total_ns: float = 0.0
     """Moving average of the time of an event, all patterns together."""
-    share: float = 1.0
-    """What is kept at random, by policies that draw."""
-    shed_input: InputShedding = field(init=False)
     tariff: Tariff = field(default_factory=Tariff)
     chunk: ChunkSoFar = field(init=False)
     chunk_rows: int = 256
@@ -106,12 +101,11 @@ class Keeper:
         self.control = new_control(self.shape.patterns)
         self.dropped_at = np.full(self.shape.patterns, -np.inf)
         self.calibration = Calibration(np.array([b.ratio if b and b.ratio else np.nan for b in self.bounds.latency]))
-        self.shed_input = InputShedding(asked_conditions(self.shape, ~self._bounded))
         self.next_chunk(self.chunk_rows)
 
     @property
-    def _bounded(self) -> NDArray[np.bool_]:
-        """[pattern]"""
+    def bounded(self) -> NDArray[np.bool_]:
+        """[pattern] whether it has a bound."""
         return np.array(self.bounds.bounded, np.bool_)
 
     @property
@@ -157,9 +151,8 @@ class Keeper:
             aim(self.control, latency, self.meter.bound_ns)
         moved = 1.0 - 0.5 ** (rows / memory) if self.rows_seen else 1.0
         self.total_ns += moved * (spent_ns / rows - self.total_ns)
-        if self.policy.queued:
-            queue_ns = self.shed_input.waiting_ns + spent_ns - rows * self.least_bound
-            self.shed_input.waiting_ns = max(0.0, queue_ns)
+        if self.policy.input_shedding is not None:
+            self.policy.input_shedding.observe_chunk(self, rows, spent_ns)
         self.rows_seen += rows
         self.tariff.observe(self.chunk.work, spent_ns - self.chunk.calling_ns, TARIFF_FADE)
         self._calibrate(latency, rows)
@@ -179,11 +172,6 @@ class Keeper:
         calm = ~self.control.over[: self.shape.patterns]
         return bool((calm & (self.meter.average_ns > self.meter.bound_ns)).any())
 
-    def admit(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """[condition, row] of the next rows -> which of them may become part of a match."""
-        numbers = self.rows_seen + self.chunk.rows + np.arange(held.shape[1])
-        return self.shed_input.admit(held, numbers, self._fade(held.shape[1], RATES_FADE))
-
     def _calibrate(self, latency: Reals, rows: int) -> None:
         unknown = np.isnan(self.meter.bound_ns)
         if unknown.any():
@@ -198,12 +186,12 @@ class Keeper:
         ledger, rows = run.ledger, self.accounts.rows
         counted = self.accounts.counted(ledger)
         self.dropped_at[counted.dropped.any(axis=0)] = self.rows_seen
-        rates, chains = self._fade(rows, RATES_FADE), max(self._fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
+        rates, chains = self.fade(rows, RATES_FADE), max(self.fade(rows, CHAINS_FADE), LEAST_KNOWLEDGE)
         self.sketch.observe(counted, rows, self.kept, self.whole, rates, chains)
         is_guess = self.orders is not None  # what was dropped isn't there to be counted
         self.window_rows = next_window(self.window_rows, self.sketch.window_rows(counted.live), rows, is_guess)
         self.accounts.looked(ledger)
-        self.found = None
+        self.estimates = None
         if self.rows_seen - self.looked_at >= LOOK_AFTER * self.window_rows:
             self.looked_at = self.rows_seen
             self._learn_classes(run)
@@ -211,11 +199,12 @@ class Keeper:
     def nothing_lost(self, pattern: int) -> bool:
         """At the end of a call: whether no match can be missing, in this call and all before it."""
         assert self.accounts is not None
-        if self.policy.input_part and self.bounds.bounded[pattern]:
+        if self.policy.input_shedding is not None and self.bounds.bounded[pattern]:
             return False
         return bool(np.isneginf(self.dropped_at[pattern]) and not self.accounts.carried.dropped[:, pattern].any())
 
-    def _fade(self, rows: int, windows: float) -> float:
+    def fade(self, rows: int, windows: float = RATES_FADE) -> float:
+        """Weight of counts from `rows` events ago. `windows` is their half-life."""
         return float(0.5 ** (rows / (windows * self.window_rows)))
 
     def _learn_classes(self, run: MatcherRun) -> None:
@@ -230,62 +219,36 @@ class Keeper:
             self.sketch = regrouped(self.sketch, buckets.class_at, changed, PRIOR_VISITS)
             run.rebucket(buckets)
             self.accounts = new_accounts(run.ledger)
-            self.found, self.regrouped_at = None, self.rows_seen
+            self.estimates, self.regrouped_at = None, self.rows_seen
             self._keep_all()
 
     def choose(self, batch_ns: float) -> None:
-        """`batch_ns`: what an event may take for the batch to be done in time, infinite where that isn't bounded."""
-        now = self._measured(batch_ns)
-        if self.policy.input_part and not (self.policy.sheds_state and self.bounds.selection_ratio is not None):
-            self._choose_input(now)
-        if not self.policy.chooses:
-            self._draw_share(now)
-            self._take_on(random_state(self.sketch, self.share, self._bounded))
-        elif self.policy.sheds_state:
-            self._choose_state(now)
+        """The policy decides what is kept. `batch_ns`: time that an event may take so that the batch is done in time;
+        infinite without a budget."""
+        chosen = self.policy.choose(self, self._measured(batch_ns))
+        if chosen is None:
+            self._keep_all()
+        else:
+            self.cut, self.kept, self.whole, self.orders = chosen.cut, chosen.kept, chosen.whole, chosen.orders
 
-    def _choose_state(self, now: Measured) -> None:
+    def cost_model(self) -> CostModel:
+        """Only the matches of overloaded patterns are at stake, or those of all patterns where none is overloaded."""
         over = self.control.over[: self.shape.patterns] | self.control.over[self.shape.patterns :].any()
         weights = np.array(self.bounds.weights)
         weights /= weights.max()  # buckets of quality have a lowest and a highest
         at_stake = weights * (over if over.any() else 1.0)
-        policy, price = self.policy, price_of(node_cut(self.shape, self.cut))
-        model = CostModel(
-            at_stake, self.bounds.memory_weight, self.tariff.prices(), policy.per_cost, policy.by_class, policy.by_age
-        )
-        if self.found is None:
-            self.found = estimate(self.sketch, model, price)
-        found = self.found
-        of_slots = costs(self.sketch, found, self.window_rows)
-        if 0 < self.chosen_at < self.regrouped_at:  # what was measured is of classes that are no more
+        return CostModel(at_stake, self.bounds.memory_weight, self.tariff.prices())
+
+    def new_limits(self, estimates: Estimates, now: Measured) -> tuple[list[Limit], float]:
+        """A limit for each bound that is exceeded, and the fraction by which cuts move towards their new values."""
+        of_slots = costs(self.sketch, estimates, self.window_rows)
+        if 0 < self.chosen_at < self.regrouped_at:  # the measurements are of classes that no longer exist
             now = replace(now, value=np.where(self.control.over, np.nan, now.value))
         since, self.chosen_at = self.rows_seen - self.chosen_at, self.rows_seen
-        fade, moved = self._fade(since, CONTROL_FADE), min(1.0 - self._fade(since, CUT_MOVES), MOST_MOVED)
+        fade, moved = self.fade(since, CONTROL_FADE), min(1.0 - self.fade(since, CUT_MOVES), MOST_MOVED)
         ratio = self.bounds.selection_ratio
         most_living = None if ratio is None or ratio >= 1.0 else ratio * float(undropped(self.sketch).sum())
-        limits = new_limits(self.control, of_slots, self.kept, now, fade, most_living)
-        if not limits:
-            self._keep_all()
-        elif policy.shared:
-            chosen, self.found = choose_best(self.sketch, model, found, limits, self.cut, moved)
-            self._take_on(chosen)
-        else:
-            self._take_on(each_by_itself(self.sketch, model, price, limits, self._bounded))
-
-    def _take_on(self, chosen: Selection) -> None:
-        self.cut, self.kept, self.whole, self.orders = chosen.cut, chosen.kept, chosen.whole, chosen.orders
-
-    def _draw_share(self, now: Measured) -> None:
-        ratio = self.bounds.selection_ratio
-        self.share = next_share(self.share, now) if ratio is None else ratio
-        self.control.over[:] = self.share < 1.0
-
-    def _choose_input(self, now: Measured) -> None:
-        self._draw_share(now)
-        share = self.share**self.policy.input_part
-        if self.policy.queued and np.isfinite(self.least_bound):
-            share = self.shed_input.queue_share(self.least_bound, self.window_rows)
-        self.shed_input.choose(share, self.sketch, self.policy.by_utility)
+        return new_limits(self.control, of_slots, self.kept, now, fade, most_living), moved
 
     def _measured(self, batch_ns: float) -> Measured:
         most = np.inf if self.bounds.memory_bytes is None else float(self.bounds.memory_bytes)

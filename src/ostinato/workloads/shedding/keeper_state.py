@@ -14,14 +14,13 @@ from ostinato.workloads.shedding.accounts import Accounts, ChunkSoFar, zeroed
 from ostinato.workloads.shedding.class_edges import FINEST, Learning
 from ostinato.workloads.shedding.keeper import Keeper
 from ostinato.workloads.shedding.packed import Value, packed, unpacked
-from ostinato.workloads.shedding.policies import Admission
 
 _CHUNK = ("rows", "spent_ns", "calling_ns", "visits", "checks", "births", "step_work")
 
 
 def _parts(keeper: Keeper) -> dict[str, tuple[object, tuple[str, ...]]]:
     """By name who is written and read, and which of its fields."""
-    chosen = ("cut", "kept", "whole", "share", "dropped_at", "looked_at", "regrouped_at", "chosen_at")
+    chosen = ("cut", "kept", "whole", "dropped_at", "looked_at", "regrouped_at", "chosen_at")
     counts = ("rows", "attempts", "created", "evicted", "visits", "checks", "step_work", "kept", "whole", "pace")
     return {
         "keeper": (keeper, (*chosen, "window_rows", "rows_seen", "memory", "total_ns", "chunk_rows")),
@@ -30,7 +29,6 @@ def _parts(keeper: Keeper) -> dict[str, tuple[object, tuple[str, ...]]]:
         "control": (keeper.control, ("over", "measured", "predicted", "target")),
         "tariff": (keeper.tariff, ("squares", "products")),
         "calibration": (keeper.calibration, ("latency_sum", "events")),
-        "shed_input": (keeper.shed_input, ("use", "happened", "waiting_ns")),
     }
 
 
@@ -39,7 +37,7 @@ def keeper_to_bytes(keeper: Keeper) -> bytes:
     for part, (owner, names) in _parts(keeper).items():
         values |= {f"{part}.{name}": getattr(owner, name) for name in names}
     values |= {f"chunk.{name}": getattr(keeper.chunk, name) for name in _CHUNK}
-    values |= {f"admission.{name}": getattr(keeper.shed_input.admission, name) for name in ("least", "part")}
+    values |= {f"policy.{name}": value for name, value in keeper.policy.to_values().items()}
     values["samples"] = np.array(keeper.learning.samples, np.int64)
     for node, of_node in enumerate(keeper.learning.edges):
         values |= {f"edges.{node}.{feature}": edges for feature, edges in enumerate(of_node)}
@@ -67,7 +65,7 @@ def keeper_from_bytes(data: bytes, keeper: Keeper) -> Keeper:
         # A bound may be another one than before; one that was measured stays.
         keeper.meter.bound_ns = np.where(np.isnan(given_ns), keeper.meter.bound_ns, given_ns)
         keeper.chunk = ChunkSoFar(**{name: values[f"chunk.{name}"] for name in _CHUNK})
-        keeper.shed_input.admission = Admission(values["admission.least"], values["admission.part"])
+        keeper.policy.restore({name: values[f"policy.{name}"] for name in keeper.policy.to_values()})
         if "orders.masks" in values:
             keeper.orders = _orders(values, keeper)
         if "accounts.rows" in values:
@@ -88,13 +86,7 @@ _LIMITS = {
     "keeper.window_rows": _POSITIVE,
     "keeper.chunk_rows": (1, LARGEST),
     "keeper.memory": COUNT,
-    "keeper.share": SHARE,
     "calibration.events": COUNT,
-    "shed_input.use": COUNT,
-    "shed_input.happened": COUNT,
-    "shed_input.waiting_ns": COUNT,
-    "admission.least": COUNT,
-    "admission.part": SHARE,
     "accounts.rows": COUNT,
 }
 """The least and the greatest number of each field. What isn't named here may be anything, also no number."""
@@ -126,15 +118,10 @@ def _learning(values: dict[str, Any], keeper: Keeper) -> Learning:
 def _check_values(values: dict[str, Any], keeper: Keeper) -> None:
     for part, (owner, names) in _parts(keeper).items():
         for name in names:
-            if part != "shed_input" or name == "waiting_ns":  # the others are as long as the events have conditions
-                check_like(_STATE, name, values[f"{part}.{name}"], getattr(owner, name))
+            check_like(_STATE, name, values[f"{part}.{name}"], getattr(owner, name))
     for name in _CHUNK:
         check_like(_STATE, name, values[f"chunk.{name}"], getattr(keeper.chunk, name))
-    for name in ("least", "part"):
-        check_like(_STATE, name, values[f"admission.{name}"], getattr(keeper.shed_input.admission, name))
     check_knowledge(_STATE, values, _LIMITS)
-    use, happened = values["shed_input.use"], values["shed_input.happened"]
-    check_shapes(_STATE, {"use": (use, (len(use),), np.float64), "happened": (happened, (len(use),), np.float64)})
 
 
 def _orders(values: dict[str, Any], keeper: Keeper) -> Orders:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ostinato.streams.stored_state import damaged, reading
 
 Value = NDArray[np.generic] | float | int | bool | str | None
-VERSION = 4
+VERSION = 5
 _HEADER = struct.Struct("<4sHI")
 _MAGIC = b"OSBK"
 _WHAT = "what was learnt for the bounds, in the state of this workload,"

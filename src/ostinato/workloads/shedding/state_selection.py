@@ -10,6 +10,7 @@ keep theirs too, since dropping it would save nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from ostinato.workloads.matcher.ledger import TAG_RANGE, Orders
 from ostinato.workloads.matcher.plan_shape import PlanShape
 from ostinato.workloads.shedding.selection_kernel import KeptSlots, keep_above
 from ostinato.workloads.shedding.sketch import Sketch
-from ostinato.workloads.shedding.worth import CostModel, Estimates, estimate
+from ostinato.workloads.shedding.worth import CostModel, Estimates
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -85,7 +86,13 @@ def select(
 
 
 def choose_best(
-    sketch: Sketch, model: CostModel, found: Estimates, limits: list[Limit], before: Reals, moved: float
+    sketch: Sketch,
+    model: CostModel,
+    found: Estimates,
+    limits: list[Limit],
+    before: Reals,
+    moved: float,
+    estimate: Callable[[Sketch, CostModel, Reals], Estimates],
 ) -> tuple[Selection, Estimates]:
     """Where nothing was dropped so far, good prefixes are blamed for bad children: then once more, without those."""
     explore = to_explore(limits)
@@ -137,12 +144,4 @@ def node_cut(shape: PlanShape, cut: Reals) -> Reals:
     by_step = np.where(has_calm, KEEP_ALL, strictest)
     found = np.full((shape.nodes, shape.patterns), KEEP_ALL)
     np.maximum.at(found, shape.step_source, np.where(shape.step_patterns, by_step[:, None], KEEP_ALL))
-    return found
-
-
-def bits_of(held: Bools, columns: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
-    """[class, age, pattern of the node] -> [class, age, word]"""
-    found = np.zeros((*held.shape[:2], words), np.uint64)
-    for at, pattern in enumerate(columns):
-        found[..., pattern // 64] |= held[..., at].astype(np.uint64) << np.uint64(pattern % 64)
     return found

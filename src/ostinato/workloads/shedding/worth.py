@@ -7,7 +7,9 @@ at the present price is left out of both, so a prefix isn't blamed for descendan
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from ostinato.workloads.shedding.tariff import BIRTH, CHECK, VISIT
 from ostinato.workloads.shedding.worth_kernel import PRIOR_VISITS, Asked, Found, Known, work_out
 
 Reals = NDArray[np.float64]
+Kernel = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,6 @@ class CostModel:
     alpha: float = 0.0
     prices: Reals = field(default_factory=lambda: np.ones(4))
     """Of the work, as in `tariff.py`."""
-    per_cost: bool = True
-    """Order by contribution per unit of consumption; False: by contribution alone, as Alg. 3 does."""
-    by_class: bool = True
-    by_age: bool = True
-    """False: all classes of a node, or all ages of a class, are taken to be equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +49,13 @@ class Estimates:
     """[class, age] partial matches that come through the age, per event, where all of them are kept."""
 
 
-def estimate(sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
-    """`price`: [node, pattern] the least quality that is kept for the pattern; 0 keeps everything."""
+def estimate(sketch: Sketch, model: CostModel, price: Reals, work_out: Kernel = work_out) -> Estimates:
+    """`price`: [node, pattern] the least quality that is kept for the pattern; 0 keeps everything. `work_out` may be
+    another kernel with the arguments of `worth_kernel.work_out`."""
     held = sketch.pace[sketch.node_of] * _work_of_visit(sketch, model.prices)
     present = living(sketch.created).sum(axis=1)
     typical = float(held @ present) / max(float(present.sum()), 1.0)  # what memory is measured in beside work
-    asked = Asked(
-        model.weights,
-        price,
-        (1 - model.alpha) * held + model.alpha * typical,
-        model.per_cost,
-        model.by_class,
-        model.by_age,
-    )
+    asked = Asked(model.weights, price, (1 - model.alpha) * held + model.alpha * typical)
     links, found = sketch.links, _room(sketch)
     work_out(links, _known(sketch), asked, found)
     per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
@@ -80,7 +72,6 @@ def _known(sketch: Sketch) -> Known:
         sketch.ended,
         sketch.made,
         sketch.attempts.sum(axis=1),
-        sketch.visits,
         sketch.pace,
     )
 

@@ -33,7 +33,6 @@ class Known(NamedTuple):
     made: Reals
     attempted: Reals
     """[class]"""
-    visits: Reals
     pace: Reals
 
 
@@ -44,10 +43,7 @@ class Asked(NamedTuple):
     price: Reals
     """[node, pattern]"""
     own: Reals
-    """[class] what an age costs that a partial match lives through, without what it makes."""
-    per_cost: bool
-    by_class: bool
-    by_age: bool
+    """[class] cost of one age of a partial match, without the cost of its children."""
 
 
 class Found(NamedTuple):
@@ -71,15 +67,16 @@ class Found(NamedTuple):
 def work_out(links, known, asked, found):  # type: ignore[no-untyped-def]
     for node in links.order:
         if links.child_at[node] < links.child_at[node + 1]:
-            _yield_of_children(node, links, known, found)
-            _believe(node, links, known, found)
-            _judge(node, links, known, asked, found)
-        _settle(node, links, known, asked, found)
+            yield_of_children(node, links, known, found)
+            believe(node, links, known, found)
+            judge(node, links, known, asked, found)
+            rate_by_cost(node, known, found)
+        settle(node, links, known, asked, found)
         found.known[node] = True
 
 
 @called_kernel
-def _yield_of_children(node, links, known, found):  # type: ignore[no-untyped-def]
+def yield_of_children(node, links, known, found):  # type: ignore[no-untyped-def]
     """Births of each class by what they are worth and cost: `yields` and `follows`, and their averages of the node."""
     first, end = known.class_at[node], known.class_at[node + 1]
     column, columns = links.column_at[node], links.column_at[node + 1] - links.column_at[node]
@@ -125,7 +122,7 @@ def _yield_of_children(node, links, known, found):  # type: ignore[no-untyped-de
 
 
 @called_kernel
-def _believe(node, links, known, found):  # type: ignore[no-untyped-def]
+def believe(node, links, known, found):  # type: ignore[no-untyped-def]
     """`yields` and `follows` of a visit: of its class, the more the more often that was seen, and of the whole node."""
     first, end = known.class_at[node], known.class_at[node + 1]
     columns, ages = links.column_at[node + 1] - links.column_at[node], found.cost.shape[1]
@@ -147,8 +144,8 @@ def _believe(node, links, known, found):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def _judge(node, links, known, asked, found):  # type: ignore[no-untyped-def]
-    """Quality. Leaves in `cost` what an age costs, with all that is made in it."""
+def judge(node, links, known, asked, found):  # type: ignore[no-untyped-def]
+    """Leaves in `quality` the weighted yield of one age, and in `cost` its cost, both with all children of that age."""
     first, end = known.class_at[node], known.class_at[node + 1]
     column, columns = links.column_at[node], links.column_at[node + 1] - links.column_at[node]
     ages, pace = found.cost.shape[1], known.pace[node]
@@ -159,34 +156,18 @@ def _judge(node, links, known, asked, found):  # type: ignore[no-untyped-def]
                 gained += asked.weights[links.column[column + p]] * found.yields[c * columns + p, a]
             found.quality[first + c, a] = pace * gained
             found.cost[first + c, a] = asked.own[first + c] + pace * found.follows[c, a]
-    if not asked.by_class or not asked.by_age:
-        _average_out(first, end, known.visits, asked.by_class, asked.by_age, found.quality)
-        _average_out(first, end, known.visits, asked.by_class, asked.by_age, found.cost)
-    if asked.per_cost:
-        for c in range(first, end):
-            for a in range(ages):
-                found.quality[c, a] /= max(found.cost[c, a], 1e-12)
 
 
 @called_kernel
-def _average_out(first, end, visits, by_class, by_age, values):  # type: ignore[no-untyped-def]
-    """All classes of a node, or all ages of a class, are taken to be equal; those seen often count more."""
-    ages = values.shape[1]
-    for c in range(first, end if by_class else first + 1):
-        for a in range(ages if by_age else 1):
-            total, weight = 0.0, 0.0
-            for d in range(c, c + 1 if by_class else end):
-                for b in range(a, a + 1 if by_age else ages):
-                    some = visits[d, b] + 1e-9  # where nothing was seen, all count alike
-                    total += some * values[d, b]
-                    weight += some
-            for d in range(c, c + 1 if by_class else end):
-                for b in range(a, a + 1 if by_age else ages):
-                    values[d, b] = total / weight
+def rate_by_cost(node, known, found):  # type: ignore[no-untyped-def]
+    """Quality is yield per unit of cost."""
+    for c in range(known.class_at[node], known.class_at[node + 1]):
+        for a in range(found.cost.shape[1]):
+            found.quality[c, a] /= max(found.cost[c, a], 1e-12)
 
 
 @called_kernel
-def _settle(node, links, known, asked, found):  # type: ignore[no-untyped-def]
+def settle(node, links, known, asked, found):  # type: ignore[no-untyped-def]
     """Worth and cost until the window ends, of one made in the midst of each age; nothing for what isn't kept."""
     first, end = known.class_at[node], known.class_at[node + 1]
     column, columns = links.column_at[node], links.column_at[node + 1] - links.column_at[node]

@@ -190,10 +190,8 @@ class StreamMatcher:
             self.typed.merged,
             self.typed.conditions,
             self.bounds,
-            policy=request.shedding,
             clock=request.new_clock(),
             limits=limits,
-            materialise=request.state,
         )
 
 

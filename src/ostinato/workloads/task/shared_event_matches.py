@@ -58,10 +58,8 @@ class SharedPlan:
             self.group.merged,
             self.conditions,
             self.bounds,
-            policy=self.request.shedding,
             clock=self.request.new_clock(),
             limits=self.limits,
-            materialise=self.request.state,
         )
 
 

@@ -1,4 +1,4 @@
-"""One head-and-shoulders match as an SVG file, for the README: `python -m ostinato.report.readme_picture FILE`."""
+"""One head-and-shoulders match as an SVG file, for the README: `python -m benchmarks.pictures.readme_picture FILE`."""
 
 from __future__ import annotations
 

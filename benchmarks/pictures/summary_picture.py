@@ -1,4 +1,6 @@
-"""One answer of a stream summary as an SVG file: `python -m ostinato.report.summary_picture docs/images/summary.svg`.
+"""One answer of a stream summary as an SVG file.
+
+`python -m benchmarks.pictures.summary_picture docs/images/summary.svg` writes it.
 
 The events are drawn at random from a seed: visitors of a shop who search, browse, fill a cart, pay or leave.
 """

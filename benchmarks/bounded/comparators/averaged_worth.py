@@ -1,0 +1,67 @@
+"""Estimates that don't tell classes or ages apart, for policies that know less than SHARP.
+
+Each node has its yields and costs averaged before they are used for the nodes before it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
+from ostinato.workloads.shedding.sketch import Sketch
+from ostinato.workloads.shedding.worth import CostModel, Estimates, estimate
+from ostinato.workloads.shedding.worth_kernel import believe, judge, rate_by_cost, settle, yield_of_children
+
+
+def averaged_estimate(
+    sketch: Sketch,
+    model: CostModel,
+    price: NDArray[np.float64],
+    *,
+    by_class: bool = True,
+    by_age: bool = True,
+    per_cost: bool = True,
+) -> Estimates:
+    """False: all classes of a node, or all ages of a class, count as equal. `per_cost=False` orders partial matches by
+    their yield alone, as Alg. 3 does."""
+    kernel = partial(work_out_averages, visits=sketch.visits, by_class=by_class, by_age=by_age, per_cost=per_cost)
+    return estimate(sketch, model, price, kernel)
+
+
+@borrowing_kernel
+def work_out_averages(links, known, asked, found, visits, by_class, by_age, per_cost):  # type: ignore[no-untyped-def]
+    """`worth_kernel.work_out`, with averages."""
+    for node in links.order:
+        if links.child_at[node] < links.child_at[node + 1]:
+            yield_of_children(node, links, known, found)
+            believe(node, links, known, found)
+            judge(node, links, known, asked, found)
+            first, end = known.class_at[node], known.class_at[node + 1]
+            average_out(first, end, visits, by_class, by_age, found.quality)
+            average_out(first, end, visits, by_class, by_age, found.cost)
+            if per_cost:
+                rate_by_cost(node, known, found)
+        settle(node, links, known, asked, found)
+        found.known[node] = True
+
+
+@called_kernel
+def average_out(first, end, visits, by_class, by_age, values):  # type: ignore[no-untyped-def]
+    """Gives all classes of a node, or all ages of a class, their mean. Those visited often weigh more."""
+    if by_class and by_age:
+        return
+    ages = values.shape[1]
+    for c in range(first, end if by_class else first + 1):
+        for a in range(ages if by_age else 1):
+            total, weight = 0.0, 0.0
+            for d in range(c, c + 1 if by_class else end):
+                for b in range(a, a + 1 if by_age else ages):
+                    some = visits[d, b] + 1e-9  # where nothing was seen, all count alike
+                    total += some * values[d, b]
+                    weight += some
+            for d in range(c, c + 1 if by_class else end):
+                for b in range(a, a + 1 if by_age else ages):
+                    values[d, b] = total / weight

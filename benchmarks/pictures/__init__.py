@@ -1,0 +1,1 @@
+"""Pictures that the README and the pages show. They are drawn from seeded data."""
