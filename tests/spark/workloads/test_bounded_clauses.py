@@ -11,6 +11,7 @@ from tests.local.test_local_clauses import AB, ABD, CALLS, FIRST
 import ostinato as ost
 from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.spark.event_queries.common_rows import common_rows
 from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clause_groups import Sharing
@@ -50,7 +51,7 @@ def test_every_query_gives_what_it_gives_alone(calls: DataFrame) -> None:
 
 
 def test_all_queries_in_one_table(calls: DataFrame) -> None:
-    common = asked(calls, AB, ABD, SELECTED, WHOLE).common()
+    common = common_rows(asked(calls, AB, ABD, SELECTED, WHOLE).part_rows())
     assert common.columns == ["query", "group", "measures"]
     assert common.schema["measures"].dataType.fieldNames() == ["a", "b", "d", "rise", "name", "apart"]
     found = [row.asDict(recursive=True) for row in common.collect()]
@@ -64,17 +65,17 @@ def test_all_queries_in_one_table(calls: DataFrame) -> None:
 
 def test_what_was_given_up_comes_beside_the_rows(calls: DataFrame) -> None:
     found = asked(calls, AB, ABD, request=BoundRequest(latency_bound="1 s"))
-    everything = found.common(reports=True)
+    everything = common_rows(found.part_rows(), reports=True)
     reported = {row["query"] for row in everything.where("report IS NOT NULL").select("report.*").collect()}
     assert reported == {"q1", "q2"}
-    assert everything.where("report IS NULL").count() == found.common().count() > 0
+    assert everything.where("report IS NULL").count() == common_rows(found.part_rows()).count() > 0
 
 
 def test_clauses_that_fail_together_run_by_themselves(calls: DataFrame) -> None:
     """Only the last B divides by zero: the search knows that no D follows it, the matcher doesn't."""
     divides = ABD.replace("B AS kind = 'B'", "B AS kind = 'B' AND 1 / (B.n - A.n - 10) > -9")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
-        asked(calls, divides, divides, sharing="always").common().collect()
+        common_rows(asked(calls, divides, divides, sharing="always").part_rows()).collect()
     expected = rows(calls.transform(ost.match_recognize(divides)))
     found = asked(calls, divides, divides)
     assert [rows(found.of_query(number)) for number in range(2)] == [expected] * 2

@@ -14,16 +14,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
+from ostinato.expressions.syntax import Column
 from ostinato.rows.column_names import ERROR
-from ostinato.rows.workload_layout import IN_STRUCTS, OutputColumn, Role, make_layout
-from ostinato.rows.workload_layout import QUERY as QUERY_NAME
+from ostinato.rows.workload_layout import OutputColumn, make_layout
+from ostinato.spark.event_queries.common_rows import PartRows, ShownColumn
 from ostinato.spark.event_queries.event_keys import ShuffleKey, shuffle_key, stream_key
 from ostinato.spark.event_queries.event_shuffle import Shuffle
 from ostinato.spark.event_queries.event_streaming import stream_rows
@@ -33,7 +33,7 @@ from ostinato.spark.shipping.shipped_rows import stored_name
 from ostinato.spark.shipping.spark_input import SparkInput
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
-from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE
+from ostinato.workloads.report_rows import REPORT_TYPE
 
 
 def events_dataframe(query: EventRequest, df: DataFrame) -> DataFrame:
@@ -114,37 +114,20 @@ class SparkEvents:
         """Without the rows that tell what was given up."""
         return rows.where(F.col(REPORT).isNull()) if self.reports else rows
 
-    def common(self, parts: Sequence[DataFrame] | None = None, *, reports: bool = False) -> DataFrame:
-        """The rows of all queries in one schema; what queries give in different types is text.
-
-        With `reports` also those that tell what was given up, in a further column.
-        """
-        names = F.array(*(F.lit(name) for name in self.names))
-        columns = [F.element_at(names, F.col(QUERY) + 1).alias(QUERY_NAME)]
-        for role in Role:
-            shown = [column for column in self.layout.common if column.role is role]
-            values = [_together(column.stored) for column in shown]
-            if shown and role in IN_STRUCTS:
-                fields = (value.alias(column.key) for value, column in zip(values, shown, strict=True))
-                columns.append(F.struct(*fields).alias(role.value))
-            elif shown:
-                columns.append(values[0].alias(role.value))
-        found = functools.reduce(lambda one, other: one.unionAll(other), parts or self.parts)
-        if reports:
-            return found.select(*columns, F.col(REPORT).alias(REPORT_NAME))
-        return self.found(found).select(*columns)
+    def part_rows(self, parts: Sequence[DataFrame] | None = None) -> list[PartRows]:
+        """For each shuffle its rows, and what they show in the common table of a workload."""
+        found = []
+        for shuffle, rows in zip(self.shuffles, parts or self.parts, strict=True):
+            positions = dict.fromkeys(position for number in shuffle.numbers for position in self.layout.places[number])
+            columns = [
+                ShownColumn(stored.role, stored.key, self.spark_types[i], Column(stored_name(i)), None)
+                for i, stored in enumerate(self.layout.stored)
+                if i in positions
+            ]
+            found.append(PartRows(rows, self.names, columns, self.reports))
+        return found
 
 
 def batch_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> DataFrame:
     """The rows of a shuffle's queries; the error of a task is raised when Spark reads its row."""
     return shuffle.rows(task, schema).where(RAISES)
-
-
-def _together(places: Sequence[int]) -> SparkColumn:
-    """One stored column as it is, or the one of several that a row has, as text."""
-    if len(places) == 1:
-        return F.col(stored_name(places[0]))
-    return F.coalesce(*(F.col(stored_name(place)).cast("string") for place in places))
-
-
-__all__ = ["Shuffle", "SparkEvents", "events_dataframe"]

@@ -18,6 +18,7 @@ from ostinato.event_queries.plan.engine_groups import engine_groups
 from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.rows.packed_conditions import condition_places
+from ostinato.spark.event_queries.common_rows import common_rows
 from ostinato.spark.event_queries.event_tasks import EventsTask
 from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_buckets import FinishBuckets, with_errors_raised
@@ -94,7 +95,7 @@ class EventsDefinition(StreamDefinition):
         check_same_columns(described(shuffle.shipped.schema), self)
         task = event_stream_task(shuffle, queries.task(shuffle))
         rows = with_errors_raised(opened.buckets(), FinishBuckets(task), stream_fields(queries.schema))
-        return queries.of_query(0, [rows]) if len(requests) == 1 else queries.common([rows])
+        return queries.of_query(0, [rows]) if len(requests) == 1 else common_rows(queries.part_rows([rows]))
 
 
 def stream_fields(schema: s.StructType, delay_ms: int | None = None) -> s.StructType:

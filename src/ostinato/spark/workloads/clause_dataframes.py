@@ -18,10 +18,11 @@ from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.rows.column_names import ERROR
+from ostinato.spark.event_queries.common_rows import PartRows
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
-from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, common_rows
+from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart
 from ostinato.spark.workloads.clause_tasks import ClauseOutput, WholeKeysTask
 from ostinato.spark.workloads.clauses_streaming import stream_parts
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
@@ -49,9 +50,9 @@ class SparkClauses:
         part = next(part for part in self.parts if number in part.numbers)
         return part.of_query(part.numbers.index(number))
 
-    def common(self, *, reports: bool = False) -> DataFrame:
-        """The rows of all queries in one schema; with `reports` also rows that tell what was given up."""
-        return common_rows(self.parts, reports=reports)
+    def part_rows(self) -> list[PartRows]:
+        """For each operator its rows, and what they show in the common table of a workload."""
+        return [part.part_rows() for part in self.parts]
 
 
 def _batch_parts(asked: ClauseWorkload) -> list[ClausePart]:

@@ -25,17 +25,17 @@ from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.errors import speaking_of
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import quote, render_expression
-from ostinato.expressions.syntax import Case, Column, ColumnRef, Expr, Literal, Operator, rebuild
+from ostinato.expressions.syntax import Case, Column, ColumnRef, Expr, rebuild
 from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import ERROR, MATCHED
-from ostinato.rows.workload_layout import QUERY as QUERY_NAME
 from ostinato.rows.workload_layout import Role
 from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.spark.event_queries.common_rows import PartRows, ShownColumn
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.spark.shipping.shipped_rows import stored_name
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.workloads.bound_request import BoundRequest
-from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE
+from ostinato.workloads.report_rows import REPORT_TYPE
 
 if TYPE_CHECKING:
     from ostinato.workloads.task.clauses_worker import ClausesTask
@@ -72,17 +72,6 @@ class ClauseWorkload:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A column of a query's result: an expression over the columns of its part's rows."""
-
-    query: int
-    role: Role
-    name: str
-    expr: Expr
-    kind: s.DataType
-
-
 class ClausePart(ABC):
     """Queries whose rows come from one operator."""
 
@@ -107,32 +96,15 @@ class ClausePart(ABC):
     def keys(self, at: int) -> Sequence[str]:
         """The PARTITION BY columns of a query."""
 
-    def shown(self) -> list[Shown]:
-        """The columns of all queries, in the order of the queries."""
-        found = []
+    def part_rows(self) -> PartRows:
+        """The rows, and what they show in the common table of a workload."""
+        columns = []
         for at, number in enumerate(self.numbers):
             keys = self.keys(at)
             for field, expr in zip(self.of_query(at).schema.fields, self.expressions(at), strict=True):
                 role = Role.GROUP if field.name in keys else Role.MEASURE
-                found.append(Shown(number, role, field.name, expr, field.dataType))
-        return found
-
-    def common(self, columns: dict[tuple[Role, str], s.DataType], reports: bool) -> DataFrame:
-        """The rows in the columns of the common schema."""
-        names = F.array(*(F.lit(name) for name in self.asked.names))
-        shown = self.shown()
-        result = [F.element_at(names, F.col(QUERY) + 1).alias(QUERY_NAME)]
-        for role in (Role.GROUP, Role.MEASURE):
-            fields = [
-                F.expr(_of_whom([column for column in shown if (column.role, column.name) == key], kind)).alias(key[1])
-                for key, kind in columns.items()
-                if key[0] is role
-            ]
-            if fields:
-                result.append(F.struct(*fields).alias(role.value))
-        if reports:
-            return self.rows.select(*result, F.col(REPORT).alias(REPORT_NAME))
-        return self.rows.where(F.col(REPORT).isNull()).select(*result)
+                columns.append(ShownColumn(role, field.name, field.dataType, expr, number))
+        return PartRows(self.rows, self.asked.names, columns, has_reports=True)
 
 
 class TogetherPart(ClausePart):
@@ -221,29 +193,3 @@ def selected_rows(query: ClauseQuery, found: DataFrame) -> DataFrame:
         named = found.toDF(*query.renamed(found.columns))
         selected = query.selected(named.columns)
     return named.selectExpr(*(f"{render_expression(expr)} AS {quote(name)}" for name, expr in selected))
-
-
-def common_rows(parts: Sequence[ClausePart], *, reports: bool = False) -> DataFrame:
-    """The rows of all queries in one schema: `query`, `group` and `measures`; what queries give in different types is
-    text. With `reports` also rows that tell what was given up, in a further column."""
-    kinds: dict[tuple[Role, str], set[s.DataType]] = {}
-    for column in (column for part in parts for column in part.shown()):
-        kinds.setdefault((column.role, column.name), set()).add(column.kind)
-    columns = {key: found.pop() if len(found) == 1 else s.StringType() for key, found in kinds.items()}
-    return functools.reduce(lambda one, other: one.unionAll(other), (part.common(columns, reports) for part in parts))
-
-
-def _of_whom(columns: Sequence[Shown], kind: s.DataType) -> str:
-    """The value that a row's query has for a column of the common schema; NULL where it has none."""
-    if not columns:
-        return f"CAST(NULL AS {kind.simpleString()})"
-    branches = []
-    for column in columns:
-        mine = Operator("=", (Column(QUERY), Literal("number", str(column.query))))
-        branches.append(f"WHEN {render_expression(mine)} THEN {_as(column, kind)}")
-    return f"CASE {' '.join(branches)} END"
-
-
-def _as(column: Shown, kind: s.DataType) -> str:
-    text = render_expression(column.expr)
-    return text if column.kind == kind else f"CAST({text} AS {kind.simpleString()})"

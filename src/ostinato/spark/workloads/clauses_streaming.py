@@ -19,6 +19,7 @@ from ostinato.expressions.syntax import Column, Expr
 from ostinato.rows.column_names import DECIDED
 from ostinato.spark.clause.clause_streaming import check_query, match_stream, warn_of_unbounded_state
 from ostinato.spark.clause.spark_plan import SparkQuery
+from ostinato.spark.event_queries.common_rows import common_rows
 from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.spark.shipping.shipped_rows import described, stored_name
 from ostinato.spark.shipping.spark_types import spark_type
@@ -27,7 +28,7 @@ from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.streams.stream_checks import WATERMARK, check_machine
 from ostinato.spark.streams.stream_definition import check_same_columns, columns_as_json
 from ostinato.spark.streams.stream_operator import through_buckets
-from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, common_rows, selected_rows
+from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.spark.workloads.clauses_stream_task import ClausesBucketTask, ClausesDefinition, written
 from ostinato.streams.stream_settings import StreamSettings
@@ -116,7 +117,7 @@ def finished_clauses(definition: ClausesDefinition, opened: Checkpoint) -> DataF
     )
     part = _FinishedPart(asked, opened)
     check_same_columns(described(part.travelling.shipped.schema), definition)
-    return part.of_query(0) if len(queries) == 1 else common_rows([part])
+    return part.of_query(0) if len(queries) == 1 else common_rows([part.part_rows()])
 
 
 class _FinishedPart(StreamPart):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ostinato.spark.event_queries.common_rows import PartRows, common_rows
 from ostinato.spark.event_queries.event_dataframes import SparkEvents
 from ostinato.workloads.report_rows import REPORT_NAME
 from ostinato.workloads.workload_rows import WorkloadRows
@@ -17,44 +18,27 @@ if TYPE_CHECKING:
 
 def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadRows[DataFrame]:
     """The rows of all queries of a workload, together and one by one; nothing runs yet."""
-    parts = [*_events(workload, df), *_clauses(workload, df)]
-    queries = {name: frame for part in parts for name, frame in part.queries.items()}
-    queries = {name: queries[name] for name in workload.names}
-    rows = _together([part.rows for part in parts])
+    by_name: dict[str, DataFrame] = {}
+    parts: list[PartRows] = []
+    if workload.events:
+        names = tuple(workload.events)
+        request = workload.request.for_queries(names)
+        events = SparkEvents(
+            tuple(workload.events.values()), names, df, workload.options, request, for_stream=df.isStreaming
+        )
+        by_name |= {name: events.of_query(number) for number, name in enumerate(names)}
+        parts += events.part_rows()
+    if workload.clauses:
+        from ostinato.spark.workloads.clause_dataframes import SparkClauses
+
+        names = tuple(workload.clauses)
+        clauses = SparkClauses(tuple(workload.clauses.values()), names, df, workload.options, workload.request)
+        by_name |= {name: clauses.of_query(number) for number, name in enumerate(names)}
+        parts += clauses.part_rows()
+    queries = {name: by_name[name] for name in workload.names}
+    rows = common_rows(parts)
     if workload.request.is_empty:
         return WorkloadRows(rows, queries, input=df)
-    everything = _together([part.rows if part.with_metrics is None else part.with_metrics for part in parts])
+    everything = common_rows(parts, reports=True)
     metrics = everything.where(F.col(REPORT_NAME).isNotNull()).select(f"{REPORT_NAME}.*")
     return WorkloadRows(rows, queries, input=df, metrics=metrics, with_metrics=everything)
-
-
-def _events(workload: Workload, df: DataFrame) -> list[WorkloadRows[DataFrame]]:
-    if not workload.events:
-        return []
-    names, asked = tuple(workload.events), tuple(workload.events.values())
-    request = workload.request.for_queries(names)
-    found = SparkEvents(asked, names, df, workload.options, request, for_stream=df.isStreaming)
-    queries = {name: found.of_query(number) for number, name in enumerate(names)}
-    everything = found.common(reports=True) if found.reports else None
-    return [WorkloadRows(found.common(), queries, with_metrics=everything)]
-
-
-def _clauses(workload: Workload, df: DataFrame) -> list[WorkloadRows[DataFrame]]:
-    if not workload.clauses:
-        return []
-    from ostinato.spark.workloads.clause_dataframes import SparkClauses
-
-    names, asked = tuple(workload.clauses), tuple(workload.clauses.values())
-    found = SparkClauses(asked, names, df, workload.options, workload.request)
-    queries = {name: found.of_query(number) for number, name in enumerate(names)}
-    is_bounded = not workload.request.for_queries(names).is_empty
-    everything = found.common(reports=True) if is_bounded else None
-    return [WorkloadRows(found.common(), queries, with_metrics=everything)]
-
-
-def _together(frames: list[DataFrame]) -> DataFrame:
-    """Event queries and clauses have columns of their own, NULL for the others."""
-    whole, *others = frames
-    for other in others:
-        whole = whole.unionByName(other, allowMissingColumns=True)
-    return whole
