@@ -210,7 +210,7 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         (sweep, "QUOTE_ROWS", 400),
         (sweep, "REGIONS", (10, 500)),
         (buffer, "ROWS", 1_000),
-        (buffer, "BUFFERS", (0, 500)),
+        (buffer, "BUFFERS", (1, 500)),
         (buffer, "KEPT_REGIONS", (50,)),
     ):
         monkeypatch.setitem(getattr(module, name), Scale.SMALL, value)
