@@ -67,9 +67,9 @@ def oracle_rows(case: Case) -> list[Row]:
     """By the definitions: for each live match the archive as of it is matched anew."""
     table = table_of(case.stream)
     rows = table.to_pylist()
-    asked = read_correlation(case.text).correlation
-    found = correlate_rows(asked, table.column_names, rows, table.column_names, rows)
+    correlation = read_correlation(case.text).correlation
+    results = correlate_rows(correlation, table.column_names, rows, table.column_names, rows)
     return sorted(
         (row["correlation_start"], row["correlation_end"], row["live"]["price"], row["archive"]["price"])
-        for row in found
+        for row in results
     )

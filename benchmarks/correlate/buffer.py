@@ -1,4 +1,4 @@
-"""The recent buffer: what it saves where it is smaller than the region (figure 9), and how little it holds (Table 5).
+"""The recent buffer: speed with a buffer smaller than the region (figure 9), and its size (Table 5).
 
 Rows arrive in steps, as a stream's do. The archive is a folder of Parquet files named by their times; what the buffer
 no longer has is read from those that a region reaches.
@@ -24,14 +24,14 @@ from benchmarks.experiment import Scale, expect
 from benchmarks.records import Baseline, Goal, Record, Sense
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import CorrelationOptions
-from ostinato.correlations.task.correlation_worker import Correlator, Counts
+from ostinato.correlations.task.correlation_worker import Correlator, StepCounts
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
 
 ROWS = {Scale.SMALL: 10_000, Scale.FULL: 50_000}
 STEP_ROWS = 100
 REGION = 500
-BUFFERS = {Scale.SMALL: (0, 250, 500), Scale.FULL: (0, 100, 200, 300, 400, 500)}
+BUFFERS = {Scale.SMALL: (1, 250, 500), Scale.FULL: (1, 100, 200, 300, 400, 500)}
 PAPER_SPEED = Baseline("DejaVu, more than", 2_500, source="the paper's text")
 NO_ARCHIVE = "no archive"
 TABLE_5 = {
@@ -48,19 +48,19 @@ TABLE_5 = {
     900: (49, 35),
     1_000: (49, 39),
 }
-"""Region -> the most rows in the recent buffer and the most entries in the result cache, where there is one."""
+"""Region -> largest number of rows in the recent buffer, and of entries in the result cache."""
 KEPT_REGIONS = {Scale.SMALL: (10, 100, 1_000), Scale.FULL: tuple(TABLE_5)}
 WATCHED_ROWS = 120
-"""Rows that come one by one when the region has filled: two periods of the stream, and some."""
+"""Rows that arrive one by one after the region is full: a little more than two periods of the stream."""
 
 
 @dataclass(slots=True)
 class Archive:
-    """Rows on disk, a file for each step. Only the names are kept in memory."""
+    """Rows on disk, one file for each step. Only file names are in memory."""
 
     folder: Path
     files: list[tuple[int, int, Path]] = field(default_factory=list)
-    """First and last time, and where."""
+    """First time, last time and path of each file."""
 
     def write(self, rows: pa.Table) -> None:
         times = rows["ts"]
@@ -69,7 +69,7 @@ class Archive:
         self.files.append((times[0].as_py(), times[-1].as_py(), path))
 
     def read(self, since: int, until: int, rows_before: int) -> pa.Table | None:
-        """Rows with since <= ts < until, and so many before them; None where there are none."""
+        """Rows with since <= ts < until, and `rows_before` rows before them; None if there are none."""
         since -= rows_before  # one row a time unit
         reached = [path for first, last, path in self.files if last >= since and first < until]
         if not reached:
@@ -80,23 +80,23 @@ class Archive:
 
 @dataclass(slots=True)
 class Fed:
-    """A correlation that rows are given to, step by step."""
+    """A correlation that gets its rows step by step."""
 
-    asked: LocalCorrelation
+    correlation: LocalCorrelation
     options: CorrelationOptions
     archive: Archive | None = None
     state: bytes | None = None
 
-    def steps(self, table: pa.Table, sizes: Iterator[int]) -> Iterator[tuple[pa.Table, Counts]]:
-        """Results and counts of each step; the last one is told that nothing follows."""
-        correlator, first = Correlator(self.asked.task, self.options), 0
+    def steps(self, table: pa.Table, sizes: Iterator[int]) -> Iterator[tuple[pa.Table, StepCounts]]:
+        """Results and counts of each step. The last step is the end of input."""
+        correlator, first = Correlator(self.correlation.task, self.options), 0
         for size in sizes:
             rows = table.slice(first, size)
             first += size
             step = partial(
                 correlator.advance,
                 self.state,
-                self.asked.live_rows(rows),
+                self.correlation.live_rows(rows),
                 None,
                 rows["ts"][-1].as_py(),
                 finished=first >= table.num_rows,
@@ -110,14 +110,14 @@ class Fed:
             yield done.results, done.counts
 
     def _history(self, wanted: pa.Table, schema: pa.Schema) -> pa.Table:
-        """What was asked for; there is one key, so one range."""
+        """The wanted rows. There is one key, so one range."""
         assert self.archive is not None
         (wish,) = wanted.to_pylist()
         read = self.archive.read(wish["from_us"], wish["to_us"], wish["rows_before"])
-        return self.asked.live_rows(schema.empty_table() if read is None else read)
+        return self.correlation.live_rows(schema.empty_table() if read is None else read)
 
 
-def _asked(text: str, schema: pa.Schema) -> LocalCorrelation:
+def _correlation(text: str, schema: pa.Schema) -> LocalCorrelation:
     """Rows are their own archive."""
     return LocalCorrelation(text, schema, None, Settings(), Limits())
 
@@ -130,7 +130,7 @@ def _options(setup: Setup, recent_rows: int | None = None) -> CorrelationOptions
 
 
 def measure_buffer(scale: Scale) -> list[Record]:
-    """Live-first without a cache, as the paper measures it; an archive of all rows is written but for the last."""
+    """Live-first without a cache, as in the paper. All cases but the last write an archive of all rows."""
     case = Case(Q1, Ticks(ROWS[scale]), f"{REGION}")
     right = digest(answer(case, LIVE).table)
     records = []
@@ -141,14 +141,14 @@ def measure_buffer(scale: Scale) -> list[Record]:
 
 def _buffered(case: Case, right: Digest, buffer: int | None, name: str, *, keeps_archive: bool) -> Record:
     table = table_of(case.stream)
-    asked = _asked(case.text, table.schema)
+    correlation = _correlation(case.text, table.schema)
     with tempfile.TemporaryDirectory() as folder:
         archive = Archive(Path(folder)) if keeps_archive else None
-        fed = Fed(asked, _options(LIVE, buffer), archive)
+        fed = Fed(correlation, _options(LIVE, buffer), archive)
         started = time.process_time()
         given = [results for results, _ in fed.steps(table, _equal(table.num_rows))]
         seconds = time.process_time() - started
-    expect(name, digest(asked.selected_of(pa.concat_tables(given))), right)
+    expect(name, digest(correlation.selected_of(pa.concat_tables(given))), right)
     return Record("correlate", "figure 9", name, "speed", table.num_rows / seconds, "rows/s", PAPER_SPEED)
 
 
@@ -159,29 +159,29 @@ def _equal(rows: int) -> Iterator[int]:
 # --- table 5 ----------------------------------------------------------------------------------------------------------
 
 
-def measure_kept(scale: Scale) -> list[Record]:
-    """The most rows and entries that stay between two rows, with and without the result cache."""
+def measure_sizes(scale: Scale) -> list[Record]:
+    """Largest number of rows and entries between two rows, with and without the result cache."""
     records = []
     for region in KEPT_REGIONS[scale]:
         paper_rows, paper_entries = TABLE_5[region]
-        rows, _ = most_kept(region, LIVE)
-        records.append(_kept(region, LIVE, "rows in the buffer", rows, region))
-        rows, entries = most_kept(region, LIVE_CACHED)
-        records.append(_kept(region, LIVE_CACHED, "rows in the buffer", rows, paper_rows))
-        records.append(_kept(region, LIVE_CACHED, "entries in the cache", entries, paper_entries))
+        rows, _ = largest_sizes(region, LIVE)
+        records.append(_record(region, LIVE, "rows in the buffer", rows, region))
+        rows, entries = largest_sizes(region, LIVE_CACHED)
+        records.append(_record(region, LIVE_CACHED, "rows in the buffer", rows, paper_rows))
+        records.append(_record(region, LIVE_CACHED, "entries in the cache", entries, paper_entries))
     return records
 
 
-def _kept(region: int, setup: Setup, metric: str, value: int, papers: int) -> Record:
+def _record(region: int, setup: Setup, metric: str, value: int, papers: int) -> Record:
     beside = Baseline("the paper", papers, source="Table 5")
     goal = Goal(Sense.AT_MOST, papers) if metric.startswith("entries") else None
     return Record("correlate", "table 5", f"Q1, region {region}: {setup.name}, most", metric, value, "", beside, goal)
 
 
-def most_kept(region: int, setup: Setup) -> tuple[int, int]:
-    """The first rows at once, until the region is full; then one by one."""
+def largest_sizes(region: int, setup: Setup) -> tuple[int, int]:
+    """Feeds rows at once until the region is full, then one by one."""
     table = table_of(Ticks(region + 2 * WATCHED_ROWS))
-    asked = _asked(Q1.text(f"{region}"), table.schema)
+    correlation = _correlation(Q1.text(f"{region}"), table.schema)
     sizes = iter((region + WATCHED_ROWS, *([1] * WATCHED_ROWS)))
-    counts = [counts for _, counts in Fed(asked, _options(setup)).steps(table, sizes)][1:]
+    counts = [counts for _, counts in Fed(correlation, _options(setup)).steps(table, sizes)][1:]
     return max(each.buffered_rows for each in counts), max(each.cached_entries for each in counts)

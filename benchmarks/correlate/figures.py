@@ -1,4 +1,4 @@
-"""Figures 10 to 14: the speed of every strategy at every point of the sweep, and what the issue asks of it."""
+"""Figures 10 to 14: the speed of every strategy at every point of the sweep, with the goals."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from benchmarks.experiment import Scale, expect
 from benchmarks.records import Baseline, Goal, Record, Sense
 
 WINDOW_ROWS = 2_000
-"""Window-first matches every row's window anew: this many rows are enough to see its speed."""
+"""Window-first matches every window again. This many rows are enough to measure its speed."""
 NOISE = 1.1
-"""How much faster one of two equal strategies may look."""
+"""Largest ratio between measured speeds of equal strategies."""
 EAGER_GOAL = Goal(Sense.AT_MOST, NOISE, of_ratio=True)
 PAPER_GAIN = 54
 QUOTES_GOAL = Goal(Sense.AT_LEAST, 100, of_ratio=True)
@@ -39,7 +39,7 @@ PLANNER_LIMIT = 1.1
 
 
 def measure_regions(scale: Scale) -> list[Record]:
-    """Figure 10, window-first on fewer rows beside it."""
+    """Figure 10, and window-first on fewer rows."""
     records = []
     for point in sweep.region_points(scale):
         records += speeds(point, measured(point.case))
@@ -102,7 +102,7 @@ def measure_quotes(scale: Scale) -> list[Record]:
 
 
 def _gains(point: Point) -> list[Record]:
-    """Of the best: in time over live-first without a cache, ours and as published; in rows searched."""
+    """Gains of the best setup over live-first without a cache (ours, and as published), in time and rows searched."""
     ran, best = measured(point.case), best_of(point)
     note = f"{best.name}; the paper has a factor of {PAPER_GAIN}; all write {ran[best].results:,} results"
     published = Baseline(anew.NAME, point.case.stream.rows / _seconds_anew(point))
@@ -115,7 +115,7 @@ def _gains(point: Point) -> list[Record]:
 
 
 def _seconds_anew(point: Point) -> float:
-    """Checked against what the others gave."""
+    """Seconds of the published baseline, after its answer was checked."""
     quotes, region = table_of(point.case.stream), int(point.x)
     action = partial(anew.answer_anew, point.case.query, quotes, region)
     expect(f"{point.name}: {anew.NAME}", digest(action()), digest(answer(point.case, LIVE_CACHED).table))
@@ -123,13 +123,13 @@ def _seconds_anew(point: Point) -> float:
 
 
 def best_of(point: Point) -> Setup:
-    """The fastest of those that a user could have named."""
+    """The fastest setup that a user can name."""
     ran = measured(point.case)
     return max((setup for setup in ALL if setup != AUTO), key=lambda setup: ran[setup].speed)
 
 
 def measure_planner(scale: Scale) -> list[Record]:
-    """In how many configurations of the sweep "auto" takes at most 10 % longer than the best, and where it doesn't."""
+    """Number of configurations in which "auto" takes at most 10 % longer than the best, and the exceptions."""
     points = sweep.all_points(scale)
     over = {point: time_over_best(point) for point in points}
     worst = max(points, key=over.__getitem__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.correlate.answers import check_answers
-from benchmarks.correlate.buffer import measure_buffer, measure_kept
+from benchmarks.correlate.buffer import measure_buffer, measure_sizes
 from benchmarks.correlate.figures import (
     measure_cost,
     measure_eager,
@@ -23,7 +23,7 @@ EXPERIMENT = Experiment(
         Part("answers", check_answers),
         Part("figure 9", measure_buffer),
         Part("figure 10", measure_regions),
-        Part("table 5", measure_kept),
+        Part("table 5", measure_sizes),
         Part("figure 11", measure_eager),
         Part("figure 12a", measure_overlap),
         Part("figure 12b", measure_cost),

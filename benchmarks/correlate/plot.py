@@ -22,7 +22,7 @@ _LINES = {
     WINDOW_FIRST.name: ("#8a8a8a", "--"),
     AUTO.name: ("#222222", ":"),
 }
-"""Colour by what goes first, a broken line without the cache."""
+"""A colour for each driving side, and a broken line without the cache."""
 
 
 class _Picture(NamedTuple):
@@ -73,10 +73,10 @@ def panels_of(records: Sequence[Record]) -> dict[str, Lines]:
     """Panel -> line -> (x as text, value) in the order in which they were measured."""
     panels: dict[str, Lines] = {}
     for record in records:
-        found = _CASE.match(record.case)
-        if found is not None:
-            lines = panels.setdefault(found["panel"], {})
-            lines.setdefault(found["line"], []).append((found["x"], record.value))
+        case = _CASE.match(record.case)
+        if case is not None:
+            lines = panels.setdefault(case["panel"], {})
+            lines.setdefault(case["line"], []).append((case["x"], record.value))
     return panels
 
 

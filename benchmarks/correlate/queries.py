@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STEEP = 10
-"""By how much Q2's price must fall or rise over a match."""
+"""Smallest fall or rise of Q2's price over a match."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairQuery:
-    """A live and an archive clause, but for keys, order and mode."""
+    """A live and an archive clause without keys, order and mode."""
 
     name: str
     live: str

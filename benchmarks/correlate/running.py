@@ -1,4 +1,4 @@
-"""A case and a strategy -> its answer, its time and what it kept. Every strategy must agree before one is timed."""
+"""A case and a strategy -> its answer and its time. All strategies must agree before one is timed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from benchmarks.experiment import expect
 Name = TypeVar("Name", bound=Hashable)
 ROUNDS = 5
 ENOUGH_SECONDS = 2.0
-"""What took so long in two rounds or more isn't called again."""
+"""An action that took this long in two or more rounds isn't called again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a case is computed."""
+    """A strategy, with or without the result cache."""
 
     strategy: str
     cache: bool = True
@@ -44,12 +44,12 @@ LIVE, LIVE_CACHED = Setup("live_first", cache=False), Setup("live_first")
 ARCHIVE, ARCHIVE_CACHED = Setup("archive_first", cache=False), Setup("archive_first")
 AUTO = Setup("auto")
 ALL = (LIVE, LIVE_CACHED, ARCHIVE, ARCHIVE_CACHED, EAGER, AUTO)
-"""Those that are measured on all rows; window-first takes too long for that."""
+"""The setups that are measured on all rows. Window-first takes too long for that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is asked of which rows."""
+    """A query over a stream."""
 
     query: PairQuery
     stream: Stream
@@ -63,13 +63,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a strategy did with a case."""
+    """The measurements of one setup on one case."""
 
     rows: int
     core_seconds: float
     results: int
     searched: int
-    """Rows that searches of both sides were let loose on; a row in several regions counts several times."""
+    """Rows that both sides searched. A row in several regions counts several times."""
 
     @property
     def speed(self) -> float:
@@ -79,7 +79,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What two answers must agree on: the number of rows and a sum over all their values, in any order."""
+    """A checksum of an answer: the number of rows, and a sum over all values that ignores their order."""
 
     rows: int
     mixed: int
@@ -102,7 +102,7 @@ def digest(table: pa.Table) -> Digest:
 
 @lru_cache(maxsize=4)
 def table_of(stream: Stream) -> pa.Table:
-    """Of the last few streams: a figure asks for the same one again and again."""
+    """The table of a stream. The last few are cached, because a figure reads the same one many times."""
     return stream.table()
 
 
@@ -119,23 +119,23 @@ def correlated(text: str, rows: pa.Table, setup: Setup) -> ost.CorrelationResult
 
 @cache
 def measured(case: Case, setups: tuple[Setup, ...] = ALL) -> Mapping[Setup, Ran]:
-    """Answers compared first; then the shortest time of a core of each.
+    """Compares the answers of all setups first, then measures the shortest processor time of each.
 
-    Kept, so that the part about the planner needn't measure again what the figures have measured.
+    Results are cached, so that the planner's part doesn't measure the cases of the figures again.
     """
     searched, right = {}, None
     for setup in setups:
-        found = answer(case, setup)
-        right = right or digest(found.table)
-        expect(f"{case.query.name}, {case.stream}: {setup.name}", digest(found.table), right)
-        searched[setup] = found.statistics.totals.live_rows_searched + found.statistics.totals.archive_rows_searched
+        given = answer(case, setup)
+        right = right or digest(given.table)
+        expect(f"{case.query.name}, {case.stream}: {setup.name}", digest(given.table), right)
+        searched[setup] = given.statistics.totals.live_rows_searched + given.statistics.totals.archive_rows_searched
     assert right is not None
     seconds = core_seconds({setup: partial(answer, case, setup) for setup in setups})
     return {setup: Ran(case.stream.rows, seconds[setup], right.rows, searched[setup]) for setup in setups}
 
 
 def core_seconds(actions: Mapping[Name, Callable[[], object]]) -> dict[Name, float]:
-    """The shortest of several calls of each, in turns; by the processor's time, so that other work doesn't count."""
+    """The shortest of several calls of each action, in turns, by processor time: other work doesn't count."""
     times: dict[Name, list[float]] = {name: [] for name in actions}
     for done in range(ROUNDS):
         for name, action in actions.items():
@@ -144,4 +144,4 @@ def core_seconds(actions: Mapping[Name, Callable[[], object]]) -> dict[Name, flo
             started = time.process_time()
             action()
             times[name].append(time.process_time() - started)
-    return {name: min(found) for name, found in times.items()}
+    return {name: min(given) for name, given in times.items()}

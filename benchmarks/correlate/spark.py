@@ -42,10 +42,10 @@ FLOOR_GOAL = Goal(Sense.AT_MOST, 1.5, of_ratio=True)
 
 
 def keyed_ticks(rows: int, keys: int) -> pa.Table:
-    """Every key has a row a second, and a tick every 50 seconds, each key at its own moment."""
+    """Every key has one row a second and a tick every 50 seconds. Keys have their ticks at different times."""
     number, second = np.arange(rows) % keys, np.arange(rows) // keys
-    turn, place = np.divmod(second + number * 7, PERIOD)
-    price = FIRST_PRICE + turn + np.select([place == 1, place == 2, place > 2], [-1.0, -2.0, 1.0])
+    turn, phase = np.divmod(second + number * 7, PERIOD)
+    price = FIRST_PRICE + turn + np.select([phase == 1, phase == 2, phase > 2], [-1.0, -2.0, 1.0])
     names = pa.array([f"k{key:05d}" for key in range(keys)])
     return pa.table(
         {
@@ -97,10 +97,10 @@ def _streamed(spark: SparkSession, scale: Scale, folder: Path) -> list[Record]:
     reader = spark.readStream.schema(spark.read.parquet(str(files)).schema).option("maxFilesPerTrigger", 1)
     live = reader.parquet(str(files))
     output, checkpoint = fresh_folder(folder), fresh_folder(folder)
-    asked = ost.correlate(Q1.text(REGION), live=live)
-    started = asked.start(output=str(output), checkpoint=str(checkpoint), trigger={"availableNow": True})
+    correlation = ost.correlate(Q1.text(REGION), live=live)
+    started = correlation.start(output=str(output), checkpoint=str(checkpoint), trigger={"availableNow": True})
     ours = _median_seconds(started)
-    rest = asked.finish(str(checkpoint)).toArrow()
+    rest = correlation.finish(str(checkpoint)).toArrow()
     given = pa.concat_tables([_written_results(output).cast(rest.schema), rest])
     expect("stream and batch", digest(given), digest(ost.correlate(Q1.text(REGION), live=events).run().table))
     identity = _median_seconds(_writing(live, folder))
@@ -125,7 +125,7 @@ def _writing(live: DataFrame, folder: Path) -> StreamingQuery:
 
 
 def _median_seconds(query: StreamingQuery) -> float:
-    """Of a batch with rows; the first is left out: it loads what later ones find loaded."""
+    """Times of batches with rows, without the first batch, which loads kernels."""
     if not query.awaitTermination(TIMEOUT_SECONDS):
         query.stop()
         raise TimeoutError(f"the stream didn't end within {TIMEOUT_SECONDS} s")

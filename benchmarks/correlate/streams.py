@@ -1,6 +1,6 @@
-"""Streams of (symbol, ts, price), one row a time unit, whose matches stand where an experiment wants them.
+"""Streams of (symbol, ts, price), one row for each time unit, with matches where an experiment needs them.
 
-Prices are added up from steps. A step of zero is part of no pattern, so what a generator doesn't write is silence.
+Prices are sums of steps. A step of zero belongs to no pattern.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.correlate.queries import STEEP
 
 Steps = NDArray[np.float64]
 FIRST_PRICE = 1_000_000.0
-"""High enough that no stream gets below zero; all steps are multiples of 1/8, so prices are exact."""
+"""High enough to keep all prices above zero. All steps are multiples of 1/8, so prices are exact."""
 SLOW = 0.125
 """A step of a slow rise or fall."""
 FOLDER_VARIABLE = "OSTINATO_DATA"
@@ -27,7 +27,7 @@ QUOTES = Path("taq", "quotes.parquet")
 
 
 class Stream(Protocol):
-    """What a case is measured on: hashable, so that equal cases are measured once."""
+    """The rows of a case. Streams are hashable, so equal cases are measured once."""
 
     @property
     def rows(self) -> int: ...
@@ -95,7 +95,7 @@ class Clusters:
     matches: int = 20
     stretch: int = 320
     length: int = 64
-    """Of one slow rise or fall."""
+    """Length of one slow rise or fall."""
 
     @property
     def span(self) -> int:
@@ -105,13 +105,13 @@ class Clusters:
     def table(self) -> pa.Table:
         steps = np.zeros(self.rows)
         first = np.arange(0, self.rows - self.span, self.every)
-        places = _APART * np.arange(self.matches) + 1
+        rows_of_marks = _APART * np.arange(self.matches) + 1
         stretch = self.steps_of_stretch()
         for begin in first:
-            mark(steps, begin + places, STEEP)
+            mark(steps, begin + rows_of_marks, STEEP)
             hot = begin + _APART * self.matches
             steps[hot : hot + len(stretch)] = stretch
-            mark(steps, hot + self.stretch + places, -STEEP)
+            mark(steps, hot + self.stretch + rows_of_marks, -STEEP)
         return priced(steps)
 
     def steps_of_stretch(self) -> Steps:
@@ -122,7 +122,7 @@ class Clusters:
 
 
 _APART = 4
-"""Rows between two matches of a cluster: a mark and the silence around it."""
+"""Rows between two matches of a cluster: a mark and the flat rows around it."""
 
 
 def slow_turns(rise: int, fall: int) -> Steps:
@@ -131,7 +131,7 @@ def slow_turns(rise: int, fall: int) -> Steps:
 
 
 def mark(steps: Steps, rows: NDArray[np.int64], step: float) -> None:
-    """One steep step at each row with silence before and behind it, so that it is exactly one match."""
+    """One steep step at each row, with flat rows around it, so that it is exactly one match."""
     for behind, value in ((-1, 0.0), (1, 0.0), (0, step)):
         at = rows + behind
         steps[at[(at >= 0) & (at < len(steps))]] = value
@@ -146,12 +146,12 @@ class Quotes:
     def table(self) -> pa.Table:
         path = quotes_file()
         assert path is not None
-        found = pq.read_table(path, columns=["symbol", "ts", "event_id", "bid"]).sort_by("event_id")
-        return found.slice(0, self.rows).rename_columns(["symbol", "ts", "event_id", "price"])
+        quotes = pq.read_table(path, columns=["symbol", "ts", "event_id", "bid"]).sort_by("event_id")
+        return quotes.slice(0, self.rows).rename_columns(["symbol", "ts", "event_id", "price"])
 
 
 def quotes_file() -> Path | None:
-    """None where there is none."""
+    """The file of quotes, or None."""
     folder = os.environ.get(FOLDER_VARIABLE)
     path = None if folder is None else Path(folder) / QUOTES
     return path if path is not None and path.is_file() else None

@@ -1,4 +1,4 @@
-"""The points of figures 10 to 14, each a case with its place in a picture, and the records of what was measured."""
+"""The points of figures 10 to 14 (a case and its position in a picture), and the records of measurements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RISING = {Scale.SMALL: (0, 50, 100), Scale.FULL: (0, 20, 40, 60, 80, 100)}
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A case in a picture: the panel it belongs to, and where it stands on the axis."""
+    """A case in a picture: its panel, and its position on the axis."""
 
     figure: str
     panel: str
@@ -51,7 +51,7 @@ def region_points(scale: Scale) -> list[Point]:
 
 
 def overlap_points(scale: Scale) -> list[Point]:
-    """Figure 12a: the distance of live matches up to the size of their regions, where nothing overlaps any more."""
+    """Figure 12a: the distance of live matches, up to the size of their regions, where regions stop overlapping."""
     return [
         Point("figure 12a", "Q2", "distance", f"{every}", Case(Q2, Marks(ROWS[scale], every, 50), f"{SWEPT_REGION}"))
         for every in DISTANCES[scale]
@@ -69,7 +69,7 @@ def cost_points(scale: Scale) -> list[Point]:
 
 
 def ratio_points(scale: Scale) -> list[Point]:
-    """Figure 13a: how many live matches there are to an archive match, with regions apart and overlapping."""
+    """Figure 13a: the ratio of live to archive matches, with separate and with overlapping regions."""
     points = []
     for panel, region in OVERLAPS.items():
         for live, archive in RATIOS[scale]:
@@ -79,7 +79,7 @@ def ratio_points(scale: Scale) -> list[Point]:
 
 
 def hot_spot_points(scale: Scale) -> list[Point]:
-    """Figure 13b: which of the two patterns finds the regions expensive, with as many live as archive matches."""
+    """Figure 13b: the pattern for which regions are expensive, with as many live as archive matches."""
     points = []
     for percent in RISING[scale]:
         stream = Clusters(ROWS[scale], percent / 100)
@@ -114,9 +114,9 @@ def speeds(point: Point, ran: Mapping[Setup, Ran]) -> list[Record]:
             point.figure,
             f"{point.name}: {setup.name}",
             "speed",
-            found.speed,
+            ran_setup.speed,
             "rows/s",
             None if setup == LIVE else baseline,
         )
-        for setup, found in ran.items()
+        for setup, ran_setup in ran.items()
     ]

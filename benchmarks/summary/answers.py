@@ -18,11 +18,11 @@ SMALL_ROWS, SMALL_SIZE, SMALL_WINDOW = 40, 5, 9
 ROWS, SIZE, WINDOW = 3_000, 100, 100
 DIGITS = 1e-9
 PUBLISHED_EXAMPLE = ("A1 A2 B3 C4 B5 C6 A7 B8 C9 A10", "AB*C", 30)
-"""Figure 2's stream, its expression, and the matches of all of it."""
+"""Figure 2: its stream, its expression, and the number of matches in the stream."""
 
 
 def check_answers(scale: Scale) -> list[Record]:
-    """Stops at the first difference. The records are how much was compared."""
+    """Stops at the first difference. The records show how much was compared."""
     _check_whole_stream()
     return [_check_kept(), _check_doubles()]
 
@@ -36,18 +36,18 @@ def _check_whole_stream() -> None:
 
 
 def _check_kept() -> Record:
-    """Every strategy that doesn't draw keeps the events that the definition keeps."""
+    """All strategies but the random one keep the events of the definition."""
     compared = 0
     for kind in SYNTHETIC:
         for strategy in CHOSEN:
             summary = summary_of(kind, strategy, SMALL_SIZE, SMALL_WINDOW, "a(b*c)*d")
             letters = kind.draw(SMALL_ROWS, seed=3)
-            events = [oracle.SummaryEvent(kind.letters[place], time) for time, place in enumerate(letters.places)]
+            events = [oracle.SummaryEvent(kind.letters[letter], time) for time, letter in enumerate(letters.places)]
             answer = summary.ask(states_at(summary, letters, [SMALL_ROWS])[0])
             right = oracle.kept_events(summary.query, events)
             expect(f"{kind.name}, {strategy.value}", [event.number for event in answer.kept], right)
-            found = len(oracle.matches(summary.query, [events[number] for number in right]))
-            expect(f"{kind.name}, {strategy.value}: matches", answer.count, found)
+            matches = len(oracle.matches(summary.query, [events[number] for number in right]))
+            expect(f"{kind.name}, {strategy.value}: matches", answer.count, matches)
             compared += 1
     return Record("summary", "answers", "kept events and matches, as defined", "equal", compared, "summaries")
 
@@ -61,11 +61,13 @@ def _check_doubles() -> Record:
             state = states_at(summary, kind.draw(ROWS, seed=5), [ROWS])[0]
             _expect_close(f"{kind.name}, {strategy.value}", Counter(summary).kept(state), summary.ask(state).count)
             compared += 1
-    whole = summary_of(UNIFORM, Strategy.FIFO, ROWS, WINDOW)
+    summary_of_all = summary_of(UNIFORM, Strategy.FIFO, ROWS, WINDOW)
     letters = UNIFORM.draw(ROWS, seed=5)
     right = summary_of(UNIFORM, Strategy.CAPPED, ROWS, WINDOW)
-    _expect_close("the whole stream", Counter(whole).stream(letters.events(whole)), _exact(right, letters))
-    _expect_close("a summary of all", float(counts_at(whole, letters, [ROWS])[0]), _exact(right, letters))
+    _expect_close(
+        "the whole stream", Counter(summary_of_all).stream(letters.events(summary_of_all)), _exact(right, letters)
+    )
+    _expect_close("a summary of all", float(counts_at(summary_of_all, letters, [ROWS])[0]), _exact(right, letters))
     return Record("summary", "answers", "counts in doubles, beside exact ones", "equal", compared + 2, "summaries")
 
 
@@ -73,6 +75,6 @@ def _exact(summary: Summary, letters: Letters) -> int:
     return int(summary.ask(states_at(summary, letters, [len(letters)])[0]).count)
 
 
-def _expect_close(what: str, found: float, right: int) -> None:
-    if not math.isclose(found, right, rel_tol=DIGITS):
-        raise WrongAnswer(f"{what}: {found}, should be {right}")
+def _expect_close(what: str, count: float, right: int) -> None:
+    if not math.isclose(count, right, rel_tol=DIGITS):
+        raise WrongAnswer(f"{what}: {count}, should be {right}")

@@ -1,5 +1,5 @@
-"""A summary of everything -> one of n events, by someone who knew the whole stream: the event in the fewest matches
-goes, again and again. What that leaves is what a choice on line can be measured with."""
+"""A summary of all events -> a summary of n events, in hindsight: repeatedly drops the event in the fewest matches.
+Online strategies are compared with it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def _cut_down(rules, columns, scratch, choice, size):  # type: ignore[no-untyped
     while marks[COUNT] > size:
         if marks[FIRST_OLD_CELL] <= marks[LAST_OLD_CELL]:
             count_matches(rules, columns, scratch, choice.window)
-        place, _ = lowest_benefit(rules, columns, scratch, choice, marks[NOW])
-        remove(rules, columns, scratch, choice.any_match, choice.window, place)
+        position, _ = lowest_benefit(rules, columns, scratch, choice, marks[NOW])
+        remove(rules, columns, scratch, choice.any_match, choice.window, position)
 
 
 _compiled = borrowing_kernel(_cut_down, cached=False)
-"""Not kept on disk: what is kept doesn't see changes of the kernels that it calls, which stand in other files."""
+"""Not cached on disk: a cached kernel wouldn't notice changes of the kernels that it calls, in other files."""
 
 
-def cut_down(whole: Summary, state: SummaryState, size: int) -> SummaryState:
-    """The state with so many events. `whole` weighs present benefit only; the state given stays as it was."""
+def cut_down(summary: Summary, state: SummaryState, size: int) -> SummaryState:
+    """The state with `size` events. `summary` uses present benefit only. The given state doesn't change."""
     cut = state.copied()
-    _compiled(whole.rules, cut.columns, whole.room(cut.is_wide), whole.choice, size)
+    _compiled(summary.rules, cut.columns, summary.room(cut.is_wide), summary.choice, size)
     return cut

@@ -49,15 +49,15 @@ def measure_guarantee(scale: Scale) -> list[Record]:
                 for size, window in SETTINGS:
                     for strategy, gap in _gaps(kind, expression, size, window, SEEDS[scale]).items():
                         gaps[strategy].append(gap)
-        for strategy, found in gaps.items():
-            records += _records(f"{name}: {strategy.value}", strategy, found)
+        for strategy, differences in gaps.items():
+            records += _records(f"{name}: {strategy.value}", strategy, differences)
     return records
 
 
-def _records(case: str, strategy: Strategy, found: list[tuple[float, np.ndarray]]) -> list[Record]:
-    """Of the means of the settings, and of single moments."""
-    settings, moments = [mean for mean, _ in found], np.concatenate([gap for _, gap in found])
-    asked = strategy is Strategy.CAPPED
+def _records(case: str, strategy: Strategy, differences: list[tuple[float, np.ndarray]]) -> list[Record]:
+    """Records about the means of settings, and about single moments."""
+    settings, moments = [mean for mean, _ in differences], np.concatenate([gap for _, gap in differences])
+    has_goal = strategy is Strategy.CAPPED
     of_settings = f"of {len(settings)} settings, the mean difference to the better of FIFO and random"
     of_moments = f"of {len(moments)} moments; the worst is {moments.min():.1f} orders behind the better of both"
     least = min(settings)
@@ -71,7 +71,7 @@ def _records(case: str, strategy: Strategy, found: list[tuple[float, np.ndarray]
             least,
             "orders",
             None,
-            NOT_WORSE if asked else None,
+            NOT_WORSE if has_goal else None,
             (of_settings,),
         ),
         Record(
@@ -82,23 +82,23 @@ def _records(case: str, strategy: Strategy, found: list[tuple[float, np.ndarray]
             below,
             "moments",
             None,
-            NONE if asked else None,
+            NONE if has_goal else None,
             (of_moments,),
         ),
     ]
 
 
 def _gaps(kind: Kind, expression: str, size: int, window: int, seeds: int) -> dict[Strategy, tuple[float, np.ndarray]]:
-    """Mean difference to the better baseline's mean, and the differences at all moments to the better at each."""
-    found: dict[Strategy, list[np.ndarray]] = {}
+    """The difference to the mean of the better baseline, and at each moment the difference to the better one there."""
+    differences: dict[Strategy, list[np.ndarray]] = {}
     for seed in range(seeds):
         letters = kind.draw(ROWS, seed + 10)
         early = [size + 10, 2 * size, 3 * size, 5 * size]
         moments = sorted([*early, *moments_of(ROWS, size, DRAWN_MOMENTS, seed)])
         for strategy in (*STRATEGIES, *BLIND):
             summary = summary_of(kind, strategy, size, window, expression)
-            found.setdefault(strategy, []).append(orders(counts_at(summary, letters, moments)))
-    held = {strategy: np.concatenate(counts) for strategy, counts in found.items()}
+            differences.setdefault(strategy, []).append(orders(counts_at(summary, letters, moments)))
+    held = {strategy: np.concatenate(counts) for strategy, counts in differences.items()}
     best_mean = max(float(held[baseline].mean()) for baseline in BLIND)
     best = np.maximum(*(held[baseline] for baseline in BLIND))
     return {strategy: (float(held[strategy].mean()) - best_mean, held[strategy] - best) for strategy in STRATEGIES}

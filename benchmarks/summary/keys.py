@@ -1,4 +1,4 @@
-"""Many summaries at once: up to 100,000 keys with few places each, their events mixed, in batches as Spark has them."""
+"""Many summaries at once: up to 100,000 keys with small summaries, with interleaved events in batches, as on Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostinato.summaries.language.summary_query import SummaryQuery
 
 KEYS = (1, 1_000, 100_000)
 SIZE, WINDOW_EVENTS = 10, 40
-"""A window holds so many events of a key."""
+"""Number of events of a key in a window."""
 ROWS = {Scale.SMALL: 1_000_000, Scale.FULL: 5_000_000}
 BATCH = 100_000
 CHECKED_KEYS = 5
@@ -52,7 +52,7 @@ def _batches(rows: int) -> Iterator[slice]:
 
 
 def _check(summary: Summary, pool: SummaryPool, owner: NDArray[np.int64], events: SummaryEvents) -> None:
-    """Some keys by themselves give the very same states."""
+    """Checks that some keys alone give the same states."""
     for key in np.unique(owner)[:CHECKED_KEYS].tolist():
         own = owner == key
         alone = summary.advance(SummaryEvents(events.time[own], events.codes[own]), summary.new_state())

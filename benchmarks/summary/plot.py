@@ -15,12 +15,12 @@ _BLOCKS = re.compile(r"^ABCD, i = (?P<i>\d+)$")
 _SIZE = (5.2, 3.8)
 """Inches of one panel."""
 _STYLES = {"present": "--", "enumerating": "--", "hindsight": ":"}
-"""Of lines whose name begins so; others are solid."""
+"""Styles of lines by the beginning of their name. Others are solid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Where a record stands in a panel: in which, on which line, and at which x."""
+    """The position of a record in a picture: panel, line and x."""
 
     panel: str
     line: str
@@ -34,7 +34,7 @@ class Picture:
     title: str
     x: str
     y: str
-    place: Callable[[Record], Line | None]
+    line_of: Callable[[Record], Line | None]
     log_y: bool = False
     log_x: bool = False
 
@@ -45,30 +45,30 @@ def _number(text: str) -> int:
 
 def _by_size(record: Record) -> Line | None:
     """A panel for each kind of stream and technique, a line for each window."""
-    found = _CASE.match(record.case)
-    if found is None or found["technique"] is None:
+    case = _CASE.match(record.case)
+    if case is None or case["technique"] is None:
         return None
-    return Line(f"{found['data']}, {found['technique']}", f"window {found['window']}", _number(found["n"]))
+    return Line(f"{case['data']}, {case['technique']}", f"window {case['window']}", _number(case["n"]))
 
 
 def _by_window(record: Record) -> Line | None:
-    found = _CASE.match(record.case)
-    if found is None or found["technique"] is None:
+    case = _CASE.match(record.case)
+    if case is None or case["technique"] is None:
         return None
-    return Line(f"{found['data']}, {found['technique']}", f"n {found['n']}", _number(found["window"]))
+    return Line(f"{case['data']}, {case['technique']}", f"n {case['n']}", _number(case["window"]))
 
 
 def _recall(record: Record) -> Line | None:
     """A panel for each kind of stream; a line for each window and technique."""
-    found = _CASE.match(record.case)
-    if found is None or found["technique"] not in ("capped", "present", "hindsight"):
+    case = _CASE.match(record.case)
+    if case is None or case["technique"] not in ("capped", "present", "hindsight"):
         return None
-    return Line(found["data"], f"{found['technique']}, window {found['window']}", _number(found["n"]))
+    return Line(case["data"], f"{case['technique']}, window {case['window']}", _number(case["n"]))
 
 
 def _blocks(record: Record) -> Line | None:
-    found = _BLOCKS.match(record.case)
-    return None if found is None else Line("ABCD", "summary", int(found["i"]))
+    case = _BLOCKS.match(record.case)
+    return None if case is None else Line("ABCD", "summary", int(case["i"]))
 
 
 PICTURES = (
@@ -136,12 +136,12 @@ def _panels(picture: Picture, records: Sequence[Record]) -> dict[str, Lines]:
     for record in records:
         if record.figure != picture.figure or record.metric != picture.metric:
             continue
-        place = picture.place(record)
-        if place is not None:
-            lines = panels.setdefault(place.panel, {})
-            lines.setdefault(place.line, []).append((place.x, record.value))
+        line = picture.line_of(record)
+        if line is not None:
+            lines = panels.setdefault(line.panel, {})
+            lines.setdefault(line.line, []).append((line.x, record.value))
             if record.baseline is not None and record.baseline.is_measured:
-                lines.setdefault(record.baseline.name, []).append((place.x, record.baseline.value))
+                lines.setdefault(record.baseline.name, []).append((line.x, record.baseline.value))
     return panels
 
 

@@ -1,4 +1,4 @@
-"""Figures 8b and 8c: which share of all matches of a stream of 2,000 a summary holds, and ever held.
+"""Figures 8b and 8c: the fraction of all matches of 2,000 events that a summary holds, and ever held.
 
 As the authors do it: uniform letters, ten moments anywhere in the stream, also before the summary is full. Beside it
 the same from the moment on at which it is full, on all kinds of streams, and what someone reaches who knew the whole
@@ -26,7 +26,7 @@ SEEDS = {Scale.SMALL: 4, Scale.FULL: 50}
 DETECTING_SEEDS = {Scale.SMALL: 4, Scale.FULL: 25}
 MOMENTS = 10
 HINDSIGHT_EVERY = 5
-"""Cutting down takes longest: it is done at each fifth moment."""
+"""Hindsight takes longest, so it is computed at every fifth moment."""
 ENOUGH_ROOM = Goal(Sense.AT_LEAST, 0.80)
 """Where n is at least the window."""
 DETECTED = Goal(Sense.AT_LEAST, 0.90)
@@ -50,7 +50,7 @@ def measure_absolute_recall(scale: Scale) -> list[Record]:
 
 
 def _absolute(kind: Kind, size: int, window: int, streams: Sequence[Letters]) -> list[Record]:
-    """Means of shares over all moments with a match."""
+    """Mean recall over all moments at which the stream has a match."""
     anywhere: dict[str, list[Floats]] = {}
     when_full: dict[str, list[Floats]] = {}
     for seed, letters in enumerate(streams):
@@ -59,9 +59,9 @@ def _absolute(kind: Kind, size: int, window: int, streams: Sequence[Letters]) ->
             for technique, share in _shares(kind, size, window, letters, moments, hindsight=first > 1).items():
                 into.setdefault(technique, []).append(share)
     records = []
-    for metric, found in (("absolute recall", anywhere), ("absolute recall when full", when_full)):
-        for technique, shares in found.items():
-            asked = technique == Strategy.CAPPED.value and size >= window
+    for metric, shares_of in (("absolute recall", anywhere), ("absolute recall when full", when_full)):
+        for technique, shares in shares_of.items():
+            has_goal = technique == Strategy.CAPPED.value and size >= window
             records.append(
                 Record(
                     "summary",
@@ -70,7 +70,7 @@ def _absolute(kind: Kind, size: int, window: int, streams: Sequence[Letters]) ->
                     metric,
                     float(np.mean(np.concatenate(shares))),
                     "",
-                    goal=ENOUGH_ROOM if asked else None,
+                    goal=ENOUGH_ROOM if has_goal else None,
                 )
             )
     return records
@@ -79,25 +79,25 @@ def _absolute(kind: Kind, size: int, window: int, streams: Sequence[Letters]) ->
 def _shares(
     kind: Kind, size: int, window: int, letters: Letters, moments: Sequence[int], *, hindsight: bool
 ) -> dict[str, Floats]:
-    whole = summary_of(kind, Strategy.PRESENT, len(letters), window)
-    states = states_at(whole, letters, moments)
-    counter = Counter(whole)
+    summary_of_all = summary_of(kind, Strategy.PRESENT, len(letters), window)
+    states = states_at(summary_of_all, letters, moments)
+    counter = Counter(summary_of_all)
     truth = np.array([counter.kept(state) for state in states])
     has = truth > 0
-    found = {
+    shares_of = {
         strategy.value: counts_at(summary_of(kind, strategy, size, window), letters, moments) for strategy in COMPARED
     }
-    shares = {technique: held[has] / truth[has] for technique, held in found.items()}
+    shares = {technique: held[has] / truth[has] for technique, held in shares_of.items()}
     if hindsight:
-        some = [place for place in np.flatnonzero(has).tolist() if place % HINDSIGHT_EVERY == 0]
+        some = [moment for moment in np.flatnonzero(has).tolist() if moment % HINDSIGHT_EVERY == 0]
         shares[HINDSIGHT] = (
-            np.array([counter.kept(cut_down(whole, states[place], size)) for place in some]) / truth[some]
+            np.array([counter.kept(cut_down(summary_of_all, states[moment], size)) for moment in some]) / truth[some]
         )
     return shares
 
 
 def measure_detected_recall(scale: Scale) -> list[Record]:
-    """Matches that were complete in the summary at some time, among all that the stream had."""
+    """Fraction of the stream's matches that were complete in the summary at some time."""
     records = []
     streams = [UNIFORM.draw(ROWS, seed) for seed in range(DETECTING_SEEDS[scale])]
     for window in WINDOWS:
@@ -105,10 +105,10 @@ def measure_detected_recall(scale: Scale) -> list[Record]:
             for strategy in (Strategy.CAPPED, Strategy.PRESENT):
                 summary = summary_of(UNIFORM, strategy, size, window)
                 shares = [detected_matches(summary, letters) / _all(summary, letters) for letters in streams]
-                asked = strategy is Strategy.CAPPED and size == DETECTED_SIZE
+                has_goal = strategy is Strategy.CAPPED and size == DETECTED_SIZE
                 case = case_name(UNIFORM, size, window, strategy.value)
                 value = float(np.mean(shares))
-                goal = DETECTED if asked else None
+                goal = DETECTED if has_goal else None
                 records.append(Record("summary", "figure 8c", case, "detected matches", value, "", goal=goal))
     return records
 

@@ -57,7 +57,7 @@ def bike_trips() -> Letters | None:
 
 
 def minute_bars() -> Letters | None:
-    """None without the file. Bars that no rule names are left out, as the authors do."""
+    """None without the file. Bars without a rule are left out, as by the authors."""
     table = _table(BARS, ["open", "high", "low", "close", "volume"])
     if table is None:
         return None
@@ -83,15 +83,15 @@ def _table(path: Path, columns: list[str]) -> pa.Table | None:
 
 
 def _most_frequent(names: NDArray[np.str_], number: int) -> NDArray[np.str_]:
-    found, counts = np.unique(names, return_counts=True)
-    return found[np.argsort(-counts, kind="stable")[:number]]
+    distinct, counts = np.unique(names, return_counts=True)
+    return distinct[np.argsort(-counts, kind="stable")[:number]]
 
 
 def _most_central(names: NDArray[np.str_], lat: NDArray[np.float64], lng: NDArray[np.float64]) -> NDArray[np.str_]:
-    """Stations next to the mean place of departure."""
-    found, first = np.unique(names, return_index=True)
+    """The stations nearest to the mean position of departures."""
+    distinct, first = np.unique(names, return_index=True)
     away = np.hypot(lat[first] - np.nanmean(lat), lng[first] - np.nanmean(lng))
-    return found[np.argsort(away, kind="stable")[:MOST_CENTRAL]]
+    return distinct[np.argsort(away, kind="stable")[:MOST_CENTRAL]]
 
 
 def _letters(name: str, rules: Sequence[tuple[str, Mask]]) -> Letters:

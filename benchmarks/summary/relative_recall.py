@@ -1,4 +1,4 @@
-"""Figures 7, 8a and 9: how many times the matches of FIFO, random and present benefit only a summary holds.
+"""Figures 7, 8a and 9: matches in a summary, relative to FIFO, random and present benefit only.
 
 In orders of magnitude. Two ways to put it: the paper's (the mean of the ratios, over moments where the other has a
 match at all), which lucky moments dominate, and the mean difference of log10(1 + matches), which they don't. And how
@@ -62,20 +62,20 @@ class Case:
 
 
 def compared(case: Case, streams: Sequence[Letters], strategies: Sequence[Strategy]) -> dict[Strategy, Floats]:
-    """Matches held at all moments of all streams, by each strategy."""
-    found: dict[Strategy, list[Floats]] = {strategy: [] for strategy in strategies}
+    """Number of matches at all moments of all streams, by strategy."""
+    held: dict[Strategy, list[Floats]] = {strategy: [] for strategy in strategies}
     for seed, letters in enumerate(streams):
         moments = moments_of(len(letters), min(case.size, len(letters) // 2), case.moments, seed)
         for strategy in strategies:
             summary = summary_of(case.kind, strategy, case.size, case.window, case.expression)
-            found[strategy].append(counts_at(summary, letters, moments))
-    return {strategy: np.concatenate(counts) for strategy, counts in found.items()}
+            held[strategy].append(counts_at(summary, letters, moments))
+    return {strategy: np.concatenate(counts) for strategy, counts in held.items()}
 
 
 def measured(
     figure: str, case: Case, streams: Sequence[Letters], baselines: Sequence[Strategy] = BASELINES
 ) -> list[Record]:
-    """The improvement over each baseline, and over FIFO and random at their better moments."""
+    """The improvement over each baseline, and over the better of FIFO and random at each moment."""
     counts = compared(case, streams, (Strategy.CAPPED, *baselines))
     ours = counts[Strategy.CAPPED]
     records = []
@@ -96,7 +96,7 @@ def measured(
 
 
 def moments_below_half(figure: str, case: str, ours: Floats, counts: dict[Strategy, Floats]) -> Record:
-    """Out of all moments, those at which FIFO or random holds more than twice as many matches."""
+    """Number of moments at which FIFO or random has more than twice as many matches."""
     gap = orders(ours) - np.maximum(*(orders(counts[baseline]) for baseline in BLIND))
     worst = f"of {len(gap)} moments; the worst is {gap.min():.1f} orders behind the better of both"
     below = int((gap < HALF).sum())
@@ -119,7 +119,7 @@ def measure_sizes_and_windows(scale: Scale) -> list[Record]:
 
 
 def measure_moments(scale: Scale) -> list[Record]:
-    """Figure 7c: the number of moments at which is asked makes no difference."""
+    """Figure 7c: the number of evaluation moments makes no difference."""
     records = []
     for kind in (ZIPF, UNIFORM):
         streams = drawn(kind, scale)

@@ -71,7 +71,7 @@ def _case(kind: Kind, size: int, window: int, strategy: Strategy) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A summary that is full, and the events that come next."""
+    """A full summary, and the next events."""
 
     summary: Summary
     state: SummaryState
@@ -90,7 +90,7 @@ def summaries_at_work(kind: Kind, strategy: Strategy, size: int, window: int, ro
 
 
 def just_filled(kind: Kind, strategy: Strategy, size: int, window: int, rows: int) -> list[Filled]:
-    """Summaries that have got as many events as they hold, with as many to come for each."""
+    """Summaries that are just full, with as many further events for each."""
     return _filled(kind, strategy, (size, window), before=size, after=size, rows=rows)
 
 
@@ -106,16 +106,16 @@ def _filled(
 
 
 def taken_in(ready: Sequence[Filled]) -> float:
-    """The share of the events to come that change the first summaries, if only until later ones come."""
-    taken = asked = 0
+    """Fraction of the next events that change the summaries, at least until later events arrive."""
+    taken = events_seen = 0
     for one in ready[:CHECKED_SUMMARIES]:
         state = one.state
-        asked += len(one.events)
+        events_seen += len(one.events)
         for event in range(len(one.events)):
-            kept = state.columns.number[: len(state)].copy()
+            numbers_before = state.columns.number[: len(state)].copy()
             state = one.summary.advance(part_of(one.events, event, event + 1), state)
-            taken += not np.array_equal(kept, state.columns.number[: len(state)])
-    return taken / asked
+            taken += not np.array_equal(numbers_before, state.columns.number[: len(state)])
+    return taken / events_seen
 
 
 def events_per_second(ready: Sequence[Filled]) -> float:
@@ -127,7 +127,7 @@ def events_per_second(ready: Sequence[Filled]) -> float:
 
 
 def measure_growth(scale: Scale) -> list[Record]:
-    """Figures 10a and 10b: with n, with the window, and with both alike."""
+    """Figures 10a and 10b: growth with n, with the window, and with both."""
     records = []
     rows = ROWS[scale] // 2
     for kind in (UNIFORM, ZIPF):
@@ -146,7 +146,7 @@ def _grown(kind: Kind, size: int, window: int, rows: int) -> Record:
 
 
 def measure_latency(scale: Scale) -> list[Record]:
-    """Figure 10c, window 500: an event at a time, the call included; 10d: the bytes of a summary."""
+    """Figure 10c, window 500: one event at a time, with the call. Figure 10d: the bytes of a summary."""
     records = []
     for size in (100, 500):
         times = []

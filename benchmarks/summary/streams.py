@@ -21,20 +21,20 @@ EXPRESSION = "a(b*c)*d(e|f)g*"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of stream: letters, and how likely each of them is to come next."""
+    """A kind of stream: letters and their probabilities."""
 
     name: str
     letters: str
     probabilities: tuple[float, ...]
 
     def draw(self, rows: int, seed: int) -> Letters:
-        found = np.random.default_rng(seed).choice(len(self.letters), rows, p=self.probabilities)
-        return Letters(self, found, np.arange(rows, dtype=np.int64))
+        letters = np.random.default_rng(seed).choice(len(self.letters), rows, p=self.probabilities)
+        return Letters(self, letters, np.arange(rows, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """A stream: places in `kind.letters`, and times."""
+    """A stream: indices into `kind.letters`, and times."""
 
     kind: Kind
     places: NDArray[np.int64]
@@ -109,7 +109,7 @@ def summary_of(
     aggregate: SummaryAggregate = SummaryAggregate.COUNT,
     seed: int = 1,
 ) -> Summary:
-    """With the stream's own probabilities and one event a microsecond, as the paper assumes."""
+    """Has the stream's probabilities and one event a microsecond, as the paper assumes."""
     query = SummaryQuery(
         expression,
         window,

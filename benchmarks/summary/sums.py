@@ -1,4 +1,4 @@
-"""What SUM and AVG lose: a stream of 2,000 with values from 1 to 100, asked ten times, beside its own SUM and AVG.
+"""The error of SUM and AVG: 2,000 events with values from 1 to 100, ten evaluations, compared with exact answers.
 
 The loss of SUM is the share of the stream's sum that is missing; that of AVG is by how much of its size it is off, as
 the paper defines it for a ratio. The choice for AVG is that for COUNT.
@@ -51,7 +51,7 @@ def _loss(
     aggregate: SummaryAggregate,
     streams: Sequence[Letters],
 ) -> float:
-    """The mean over all moments at which the stream has a match."""
+    """The mean error over all moments at which the stream has a match."""
     losses: list[Floats] = []
     for seed, letters in enumerate(streams):
         moments = moments_of(ROWS, size, MOMENTS, seed)
@@ -67,7 +67,7 @@ def _loss(
 
 
 def _of_kept(summary: Summary, letters: Letters, moments: Sequence[int]) -> Floats:
-    """[moment]: count and sum over the matches among kept events."""
+    """[moment]: count and sum over the matches among the kept events."""
     counters = (Counter(summary), Counter(summary, sums=True))
     return np.array([[counter.kept(state) for counter in counters] for state in states_at(summary, letters, moments)])
 

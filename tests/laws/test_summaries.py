@@ -15,7 +15,7 @@ from tests.summaries.state_counters import StateCounters
 
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.reference import summaries as oracle
-from ostinato.summaries.engine.bridges import Kept, contributions
+from ostinato.summaries.engine.bridges import KeptEvents, contributions
 from ostinato.summaries.engine.counter_moves import CountProgram, count_program, sum_program
 from ostinato.summaries.engine.kernel_tables import COUNT, FIRST, FIRST_OLD_CELL, LAST_OLD_CELL, NOW, STALE
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
@@ -64,10 +64,10 @@ def test_the_automaton_is_minimal_and_never_enters_its_start_again(expression: s
         assert len(set(futures)) == len(futures)
 
 
-def kept_of(automaton: Automaton, events: list[oracle.SummaryEvent]) -> tuple[Kept, list[oracle.SummaryEvent]]:
+def kept_of(automaton: Automaton, events: list[oracle.SummaryEvent]) -> tuple[KeptEvents, list[oracle.SummaryEvent]]:
     relevant = [event for event in events if event.type in automaton.types]
     types = [automaton.types.index(event.type) for event in relevant]
-    return Kept([event.time_us for event in relevant], types, [event.value or 0 for event in relevant]), relevant
+    return KeptEvents([event.time_us for event in relevant], types, [event.value or 0 for event in relevant]), relevant
 
 
 @given(expressions, windows, selections, streams())

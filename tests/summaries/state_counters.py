@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.summaries.engine.bridges import (
     Contributions,
-    Kept,
+    KeptEvents,
     Number,
     Row,
     begun,
@@ -47,8 +47,8 @@ class StateCounters:
         return len(self.times)
 
     @property
-    def kept(self) -> Kept:
-        return Kept(self.times, self.types, self.weights)
+    def kept(self) -> KeptEvents:
+        return KeptEvents(self.times, self.types, self.weights)
 
     def matches(self) -> Number:
         """All complete matches in the summary."""
@@ -60,7 +60,7 @@ class StateCounters:
 
     def newcomer(self, type: int, weight: Number = 1) -> Row:
         """Active local counters that an event would have if it were inserted now."""
-        lone = Kept([0], [type], [weight])
+        lone = KeptEvents([0], [type], [weight])
         return _sum(taken(self.program, lone, 0, self.active), begun(self.program, lone, 0))
 
     def insert(self, time: int, type: int, weight: Number = 1) -> None:
@@ -138,7 +138,7 @@ class StateCounters:
         return [replace(self.program, final=tuple(int(state == only) for state in states)) for only in states]
 
 
-def joint_counts(program: CountProgram, kept: Kept, window: int, event: int) -> Contributions:
+def joint_counts(program: CountProgram, kept: KeptEvents, window: int, event: int) -> Contributions:
     """The number of matches that contain the event, and of these the number that contain each other event.
 
     A bridge behind the event counts them: the event gets a type of its own that every partial match has to take.
@@ -161,7 +161,7 @@ def joint_counts(program: CountProgram, kept: Kept, window: int, event: int) -> 
     return Contributions(joint.total, counts)
 
 
-def active_counts(program: CountProgram, kept: Kept, first: int) -> list[Row]:
+def active_counts(program: CountProgram, kept: KeptEvents, first: int) -> list[Row]:
     """For each event from `first` on: partial matches by state that contain it and start at `first` or later."""
     counts: list[Row] = []
     row: Row = [0] * program.states

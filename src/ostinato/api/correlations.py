@@ -16,7 +16,7 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.strategies.cost_model import Choice, Factors, StrategyName
 from ostinato.correlations.strategies.planner_report import run_text
 from ostinato.correlations.strategies.strategies import Strategy
-from ostinato.correlations.task.correlation_state import NEW, Totals
+from ostinato.correlations.task.correlation_state import NEW, RunTotals
 from ostinato.correlations.task.correlation_steps import StepRows, in_steps
 from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, StrategyChoice
 from ostinato.correlations.task.correlation_worker import Advanced, Correlator, SharedLive
@@ -33,7 +33,7 @@ from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataf
 class CorrelationStatistics:
     """Counts and costs of a run, with the measured factors of the cost model."""
 
-    totals: Totals
+    totals: RunTotals
     strategy: StrategyName
     """The strategy of the last step."""
     cache: bool
@@ -197,7 +197,7 @@ def _with_small_buffer(
     return done._replace(results=pa.concat_tables(results))
 
 
-def _statistics(totals: Totals, planner_state: PlannerState, declined: Mapping[str, str]) -> CorrelationStatistics:
+def _statistics(totals: RunTotals, planner_state: PlannerState, declined: Mapping[str, str]) -> CorrelationStatistics:
     decision = planner_state.decision
     return CorrelationStatistics(
         totals=totals,

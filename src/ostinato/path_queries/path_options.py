@@ -27,7 +27,7 @@ SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
 
 @dataclass(frozen=True, slots=True)
 class PathOptions:
-    """How paths are walked: see `paths`."""
+    """The options of a walk: see `ost.paths`."""
 
     simple: bool = False
     max_hops: int = DEFAULT_MAX_HOPS

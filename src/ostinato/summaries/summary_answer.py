@@ -1,4 +1,4 @@
-"""What a stream summary answers: the aggregate, and the kept events with what each of them contributes.
+"""Answers of stream summaries: the aggregate, and the kept events with their contributions.
 
 Plain values, made in process and on Spark. `table()` and `svg()` show them.
 """
@@ -21,31 +21,31 @@ from ostinato.pictures.summary_svg import SummaryPicture, count_words, draw_summ
 
 _TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'
 Time = Any
-"""As the time column has it: a datetime, a date or an int."""
+"""A value of the time column: a datetime, a date or an int."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptEvent:
-    """One event that the summary holds."""
+    """One kept event of the summary."""
 
     number: int
-    """Which event of its stream (of its key) it was, from 0; those of other types count."""
+    """Index of the event in its stream (of its key), from 0. Events of other types count."""
     time: Time
     type: str
     value: int | float | Decimal | None
-    """NULL, or the aggregate reads no column: None."""
+    """None for NULL, or if the aggregate reads no column."""
     contribution: int
-    """In how many matches it is."""
+    """Number of matches that contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedSummary:
-    """The question: what pictures and tables say beside the numbers."""
+    """The query, as pictures and tables show it."""
 
     expression: str
     aggregate: str
     window: timedelta | int
-    """As long as events of one match may lie apart: a number of units where times are whole numbers."""
+    """Longest duration of a match; a number of units if times are whole numbers."""
     size: int
     kept_type: pa.StructType = field(repr=False)
     """The columns of `SummaryAnswer.table`."""
@@ -54,7 +54,7 @@ class AskedSummary:
 
 @dataclass(frozen=True, slots=True)
 class SummaryAnswer:
-    """As of the last event."""
+    """The answer of one summary, as of its last event."""
 
     value: int | float | Decimal | None
     """The aggregate: exact for COUNT and for SUM of whole numbers and decimals, else rounded once. None: no match."""
@@ -65,32 +65,32 @@ class SummaryAnswer:
     kept: tuple[KeptEvent, ...]
     """Oldest first."""
     asked_at: Time | None
-    """The time of the last event; None: there was none."""
+    """The time of the last event; None if there was none."""
     key: Mapping[str, Any]
-    """The values of the key columns; empty where there are none."""
+    """The values of the key columns; empty without key columns."""
     asked: AskedSummary = field(repr=False)
 
     def table(self) -> pa.Table:
-        """The kept events, a row each. Raises NUMBER_TOO_LARGE where `numbers` doesn't hold a contribution."""
+        """The kept events, one row each. Raises NUMBER_TOO_LARGE if `numbers` can't hold a contribution."""
         arrays = []
-        for part in self.asked.kept_type:
-            values = [getattr(event, part.name) for event in self.kept]
-            if part.name == "contribution":
+        for column in self.asked.kept_type:
+            values = [getattr(event, column.name) for event in self.kept]
+            if column.name == "contribution":
                 arrays.append(number_column(np.array(values, object), self.asked.form, is_count=True))
             else:
-                arrays.append(pa.array(values, part.type))
+                arrays.append(pa.array(values, column.type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(list(self.asked.kept_type)))
 
     def svg(self, exact: int | None = None) -> str:
-        """The kept events on the time line, coloured by contribution. `exact` is the number of matches in the whole
-        stream (`StreamSummary.exact` counts them): the picture then says what was lost."""
+        """The kept events on the time line, coloured by contribution. `exact` is the number of matches in the full
+        stream (`StreamSummary.exact` counts them); with it, the picture shows the loss."""
         return draw_summary(self._picture(exact))
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def _picture(self, exact: int | None) -> SummaryPicture:
-        places = [_number(event.time) for event in self.kept]
+        positions = [_number(event.time) for event in self.kept]
         now = _number(self.asked_at) if self.asked_at is not None else 0.0
         window = self.asked.window
         width = window.total_seconds() if isinstance(window, timedelta) else float(window)
@@ -100,7 +100,7 @@ class SummaryAnswer:
             title=self.asked.expression + (f"   ({shown})" if shown else ""),
             headline=f"{value}{_shortened(self.count)} matches among {len(self.kept):,} of {self.seen:,} events",
             types=[event.type for event in self.kept],
-            places=places,
+            places=positions,
             labels=[str(event.time) for event in self.kept],
             contributions=[event.contribution for event in self.kept],
             now=now,
@@ -115,7 +115,7 @@ class SummaryAnswer:
 def number_column(
     numbers: Any, form: NumberForm, present: NDArray[np.bool_] | None = None, *, scale: int = 0, is_count: bool = False
 ) -> pa.Array:
-    """Counts, or sums of whole numbers that are 10 ** scale times as large.
+    """Counts, or sums of whole numbers that are multiplied by 10 ** scale.
 
     Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM.
     """
@@ -128,7 +128,7 @@ def number_column(
 
 
 def _number(time: Time) -> float:
-    """A place on the time line: seconds for dates and timestamps."""
+    """A position on the time line: seconds for dates and timestamps."""
     if isinstance(time, int):
         return float(time)
     naive = datetime(time.year, time.month, time.day) if not isinstance(time, datetime) else time.replace(tzinfo=None)
@@ -136,7 +136,7 @@ def _number(time: Time) -> float:
 
 
 def _shortened(number: int | float | Decimal | None) -> str:
-    """A number that may have hundreds of digits, for people.
+    """A number that may have hundreds of digits, shortened.
 
     >>> _shortened(1234567), _shortened(10**40), _shortened(-2.5), _shortened(None)
     ('1,234,567', '1.0·10^40', '-2.5', 'NULL')

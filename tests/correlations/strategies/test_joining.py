@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.strategies import joining
-from ostinato.correlations.strategies.joining import Lives, Pairs, Starts, by_start, join, join_equal
+from ostinato.correlations.strategies.joining import ArchiveStarts, Lives, Pairs, by_start, join, join_equal
 from ostinato.kernels.kernel_cache import interpreted
 
 pytestmark = pytest.mark.kernel
@@ -30,8 +30,8 @@ def lives_of(lives: list[Live]) -> Lives:
 _NO_LIVES = Lives(*(np.empty(0, np.int64) for _ in Lives._fields))
 
 
-def starts_of(entries: list[Entry]) -> Starts:
-    return Starts(
+def starts_of(entries: list[Entry]) -> ArchiveStarts:
+    return ArchiveStarts(
         key_at=np.searchsorted([entry[0] for entry in entries], np.arange(KEYS + 1)),
         start=np.array([entry[1] for entry in entries], np.int64),
         position=np.array([entry[2] for entry in entries], np.int64),

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.correlations.strategies import contained, sides
+from ostinato.correlations.strategies import contained, sides, step_matches
 from ostinato.correlations.strategies import result_order as ordering
-from ostinato.correlations.strategies import step_matches as found
 from ostinato.correlations.strategies.result_order import ResultTimes
 from ostinato.correlations.strategies.sides import Ints, Times
 from ostinato.correlations.strategies.step_matches import LiveMatches
@@ -41,7 +40,7 @@ def test_first_at_least(kernel: Kernel) -> None:
         assert places[i] == part_at[part[i]] + np.searchsorted(own, limit[i])
 
 
-@pytest.mark.parametrize("kernel", both(found._latest_ends))
+@pytest.mark.parametrize("kernel", both(step_matches._latest_ends))
 def test_latest_ends(kernel: Kernel) -> None:
     latest = np.empty(3, np.int64)
     kernel(ints(5, 9, 3, 4), ints(0, 2, 3), ints(3, 2, 1), latest)

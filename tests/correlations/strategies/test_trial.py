@@ -13,7 +13,7 @@ from ostinato.correlations.strategies.cost_model import RegionSums, factors_of
 from ostinato.correlations.strategies.sides import Ints, SearchCost, Times
 from ostinato.correlations.strategies.step_matches import Growths, Modes
 from ostinato.correlations.strategies.steps import StepInput
-from ostinato.correlations.strategies.trial import Ranges, try_out
+from ostinato.correlations.strategies.trial import RowRanges, try_out
 
 ROWS, TRIED, REGION = 10_000, 2_000, 100
 CALL = 0.5
@@ -111,7 +111,7 @@ def test_no_rows_show_nothing() -> None:
 
 
 def test_overlaps_count_once() -> None:
-    found = Ranges(ints(0, 2, 3, 20), ints(5, 4, 9, 21)).without_overlaps()
+    found = RowRanges(ints(0, 2, 3, 20), ints(5, 4, 9, 21)).without_overlaps()
     assert (found.start.tolist(), found.stop.tolist()) == ([0, 4, 5, 20], [5, 4, 9, 21])
     assert found.rows == 10
     assert found.first(7) == (pytest.approx([0, 5]), pytest.approx([5, 7]))

@@ -175,7 +175,7 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tm
     undisturbed = Source(tmp_path_factory.mktemp("undisturbed"), source.session).add(*cuts)
     expected = undisturbed.run(bounded(undisturbed.read()))
     source.add(*cuts)
-    victim = in_a_process("-c", bounded_victim("test_bounded_streams"), str(source.folder))
+    victim = in_a_process("-c", bounded_victim("workloads.test_bounded_streams"), str(source.folder))
     wait_until(lambda: 3 in batches(source, "offsets"), victim)
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()

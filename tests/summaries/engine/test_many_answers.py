@@ -20,7 +20,7 @@ from ostinato.summaries.engine.answers import Answering, Answers, kept_by
 from ostinato.summaries.engine.keyed import KeyedSummary
 from ostinato.summaries.engine.many_answers import AnsweringPool
 from ostinato.summaries.engine.quick_counts import count_each
-from ostinato.summaries.engine.summary import Answer, KeptEvent, Summary, SummaryEvents
+from ostinato.summaries.engine.summary import Answer, CountedEvent, Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 KEYS = st.lists(st.integers(0, 3), min_size=14)
@@ -39,7 +39,7 @@ def plain(answering: Answering, answers: Answers, at: int) -> Answer:
         strict=True,
     )
     value = answering.values(answers)[at]
-    return Answer(value, int(answers.count[at]), tuple(KeptEvent(*row) for row in rows), int(kept.seen[at]))
+    return Answer(value, int(answers.count[at]), tuple(CountedEvent(*row) for row in rows), int(kept.seen[at]))
 
 
 @pytest.mark.kernel

@@ -12,7 +12,7 @@ from tests.summaries.letters import after, events, numbers
 from ostinato.errors import MatchError, QueryError
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.engine.kernel_tables import SEEN
-from ostinato.summaries.engine.summary import KeptEvent, Summary, SummaryEvents
+from ostinato.summaries.engine.summary import CountedEvent, Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import (
     LARGEST_TIME_US,
     Strategy,
@@ -38,9 +38,9 @@ def test_an_answer_tells_the_kept_events_and_what_they_contribute() -> None:
     answer = summary.ask(after(summary, "AxBC", values=[1, 9, 2, 4]))
     assert (answer.value, answer.count, answer.seen) == (1 + 4 + 1 + 2 + 4, 2, 4)
     assert answer.kept == (
-        KeptEvent(0, 1, "A", 1, 2),
-        KeptEvent(2, 3, "B", 2, 1),
-        KeptEvent(3, 4, "C", 4, 2),
+        CountedEvent(0, 1, "A", 1, 2),
+        CountedEvent(2, 3, "B", 2, 1),
+        CountedEvent(3, 4, "C", 4, 2),
     )
 
 

@@ -20,7 +20,7 @@ CORRELATION_END = "correlation_end"
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """How far before the end of a live match an archive match may start: P of the paper's Definition 8.
+    """Largest distance from the start of an archive match to the end of a live match: P of the paper's Definition 8.
 
     `size` counts microseconds of time, units of a number that orders the rows, or rows of the archive.
     """

@@ -1,1 +1,1 @@
-"""The ways to find pairs of live and archive matches, what each costs, and which one runs."""
+"""Strategies to find pairs of live and archive matches, their costs, and the choice between them."""

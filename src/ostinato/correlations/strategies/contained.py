@@ -31,9 +31,9 @@ class _Pasts(NamedTuple):
     rows: Ints
     at: Ints
     first: Ints
-    """How many of them lie before the region: conditions and measures read them."""
+    """Number of these rows before the region, which only conditions and measures read."""
     position: Ints
-    """How many rows of the past lie before the gathered ones."""
+    """Number of rows of the past before the gathered ones."""
 
 
 def by_past(step: StepInput, archive: GatheringSide, rows_before: int) -> StepOutcome:

@@ -30,7 +30,7 @@ class Lives(NamedTuple):
     """Number of rows in the key's archive as of the match. Only used for regions by rows."""
 
 
-class Starts(NamedTuple):
+class ArchiveStarts(NamedTuple):
     """Archive starts with their growths, ordered by start and position. Key k has `key_at[k]:key_at[k + 1]`."""
 
     key_at: Ints
@@ -50,12 +50,12 @@ class Pairs(NamedTuple):
     growth: Ints
 
 
-def join(lives: Lives, starts: Starts, region: Region) -> Pairs:
+def join(lives: Lives, starts: ArchiveStarts, region: Region) -> Pairs:
     """Pairs each live match with the archive matches as of it that start before it and inside its region."""
     return _join(lives, starts, region, np.empty(0, np.int64))
 
 
-def join_equal(lives: Lives, live_code: Ints, starts: Starts, growth_code: Ints, region: Region) -> Pairs:
+def join_equal(lives: Lives, live_code: Ints, starts: ArchiveStarts, growth_code: Ints, region: Region) -> Pairs:
     """The pairs whose live match and growth have the same code. A negative code equals nothing.
 
     Codes refine the key, so the kernel never visits pairs with different codes. If the next growth of a start has
@@ -79,13 +79,13 @@ def join_equal(lives: Lives, live_code: Ints, starts: Starts, growth_code: Ints,
     return Pairs(live[order], growth[order])
 
 
-def _chosen(starts: Starts, growths: Ints, key: Ints, keys: int) -> Starts:
+def _chosen(starts: ArchiveStarts, growths: Ints, key: Ints, keys: int) -> ArchiveStarts:
     """Entries of the chosen growths by new keys. A start has an entry in each key in which it has a growth."""
     entry = np.repeat(np.arange(len(starts.start)), np.diff(starts.growth_at))[growths]
     begins = np.ones(len(growths), np.bool_)
     begins[1:] = (entry[1:] != entry[:-1]) | (key[1:] != key[:-1])
     first = np.flatnonzero(begins)
-    return Starts(
+    return ArchiveStarts(
         key_at=np.searchsorted(key[first], np.arange(keys + 1)),
         start=starts.start[entry[first]],
         position=starts.position[entry[first]],
@@ -94,14 +94,14 @@ def _chosen(starts: Starts, growths: Ints, key: Ints, keys: int) -> Starts:
     )
 
 
-def _until(starts: Starts) -> Ints:
+def _until(starts: ArchiveStarts) -> Ints:
     """For each growth, the latest end of a live match that takes it. After that, the next growth has ended, too."""
     until = np.append(starts.end[1:], _LARGEST)[: len(starts.end)]
     until[starts.growth_at[1:] - 1] = _LARGEST
     return until
 
 
-def _join(lives: Lives, starts: Starts, region: Region, until: Ints) -> Pairs:
+def _join(lives: Lives, starts: ArchiveStarts, region: Region, until: Ints) -> Pairs:
     by_rows, size = region.kind == "rows", min(int(region.size), _LARGEST)
     order = _by_first_end(starts)
     pairs_of = np.zeros(len(lives.key), np.int64)
@@ -117,7 +117,7 @@ def _join(lives: Lives, starts: Starts, region: Region, until: Ints) -> Pairs:
     return Pairs(pairs.live[:count], pairs.growth[:count])
 
 
-def _by_first_end(starts: Starts) -> Ints:
+def _by_first_end(starts: ArchiveStarts) -> Ints:
     """The entries of each key, ordered by the end of their first growth."""
     first_end = starts.end[starts.growth_at[:-1]]
     key = np.repeat(np.arange(len(starts.key_at) - 1), np.diff(starts.key_at))

@@ -10,7 +10,7 @@ import numpy as np
 from ostinato.clause.matching.growths import ProbeMatches, Probes
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.strategies.cost_model import RegionSums
-from ostinato.correlations.strategies.joining import Lives, Pairs, Starts, join, join_equal
+from ostinato.correlations.strategies.joining import ArchiveStarts, Lives, Pairs, join, join_equal
 from ostinato.correlations.strategies.sides import Ints, Mask, Side, covered, probes_of, runs_of
 from ostinato.correlations.strategies.step_matches import (
     Growths,
@@ -189,7 +189,7 @@ def pairs_of(
     entries = growths.entries()
     first = growths.chosen(entries[:-1])
     key_at = np.searchsorted(first.key, np.arange(step.archive.times.keys + 1))
-    starts = Starts(key_at, first.start, first.position, entries, growths.end)
+    starts = ArchiveStarts(key_at, first.start, first.position, entries, growths.end)
     lives = Lives(live.key, live.start, live.end, seen(step, live))
     if step.codes is None:
         return join(lives, starts, step.region)

@@ -26,7 +26,7 @@ LOADING_SECONDS = 0.001
 """An empty search that takes longer has loaded kernels."""
 
 
-class Ranges(NamedTuple):
+class RowRanges(NamedTuple):
     """Ranges of rows `start:stop`, each inside one key."""
 
     start: Ints
@@ -36,24 +36,24 @@ class Ranges(NamedTuple):
     def rows(self) -> int:
         return int((self.stop - self.start).sum())
 
-    def first(self, rows: int) -> Ranges:
+    def first(self, rows: int) -> RowRanges:
         """The ranges cut after the first `rows` rows."""
         length = self.stop - self.start
         stop = self.start + np.clip(rows - (np.cumsum(length) - length), 0, length)
         is_nonempty = self.start < stop
-        return Ranges(self.start[is_nonempty], stop[is_nonempty])
+        return RowRanges(self.start[is_nonempty], stop[is_nonempty])
 
-    def without_overlaps(self) -> Ranges:
+    def without_overlaps(self) -> RowRanges:
         """Each range without the rows of earlier ranges."""
         behind = np.maximum.accumulate(np.append(0, self.stop[:-1])) if len(self.stop) else self.stop
-        return Ranges(np.minimum(np.maximum(self.start, behind), self.stop), self.stop)
+        return RowRanges(np.minimum(np.maximum(self.start, behind), self.stop), self.stop)
 
 
-def middle(first: Ints, end: Ints, rows: int) -> Ranges:
+def middle(first: Ints, end: Ints, rows: int) -> RowRanges:
     """The middle `rows` of all rows, key after key.
 
     >>> middle(np.array([0, 10]), np.array([6, 16]), 4)
-    Ranges(start=array([ 4, 10]), stop=array([ 6, 12]))
+    RowRanges(start=array([ 4, 10]), stop=array([ 6, 12]))
     """
     length = np.maximum(end - first, 0)
     before = np.cumsum(length) - length
@@ -61,7 +61,7 @@ def middle(first: Ints, end: Ints, rows: int) -> Ranges:
     start = first + np.clip(skipped - before, 0, length)
     stop = first + np.clip(skipped + rows - before, 0, length)
     is_nonempty = start < stop
-    return Ranges(start[is_nonempty], stop[is_nonempty])
+    return RowRanges(start[is_nonempty], stop[is_nonempty])
 
 
 def try_out(step: StepInput, rows: int) -> Observed:
@@ -103,7 +103,7 @@ class _Clocked:
 
     @staticmethod
     def on(side: Side, mode: ProbeMode, end: Ints) -> _Clocked:
-        nothing = Ranges(np.empty(0, np.int64), np.empty(0, np.int64))
+        nothing = RowRanges(np.empty(0, np.int64), np.empty(0, np.int64))
         clocked = _Clocked(side, mode, end, 0.0)
         idle_seconds = clocked.searched(nothing)[1]
         if idle_seconds > LOADING_SECONDS:
@@ -114,18 +114,18 @@ class _Clocked:
     def times(self) -> Times:
         return self.side.times
 
-    def searched(self, rows: Ranges) -> tuple[ProbeMatches, float]:
+    def searched(self, rows: RowRanges) -> tuple[ProbeMatches, float]:
         """The matches that start in the rows, and the seconds of the search."""
         before = self.side.cost.seconds
         probe_matches = self.side.find(self._probes(rows), self.mode)
         return probe_matches, max(self.side.cost.seconds - before - self.idle_seconds, 0.0)
 
-    def _probes(self, rows: Ranges) -> Probes:
+    def _probes(self, rows: RowRanges) -> Probes:
         inside = self.mode is ProbeMode.INCREMENTAL
         end = rows.stop if inside else self.end[self.times.key_of(rows.start)]
         return probes_of(self.times, rows.start, rows.stop, end, is_open=True)
 
-    def in_regions(self, regions: Ranges, stretch: int) -> Searches:
+    def in_regions(self, regions: RowRanges, stretch: int) -> Searches:
         """Searches each row of the regions once. Empty if the regions have too few rows, or nearly all."""
         rows = regions.without_overlaps().first(stretch)
         if not LEAST_ROWS <= rows.rows < MOSTLY * stretch:
@@ -137,13 +137,13 @@ class _Clocked:
 # --- regions ----------------------------------------------------------------------------------------------------------
 
 
-def _behind(step: StepInput, live: LiveMatches) -> Ranges:
+def _behind(step: StepInput, live: LiveMatches) -> RowRanges:
     """The archive rows in the regions of live matches."""
     regions = regions_of(step, live)
-    return Ranges(regions.start, regions.stop)
+    return RowRanges(regions.start, regions.stop)
 
 
-def _ahead(step: StepInput, starts: Growths) -> Ranges:
+def _ahead(step: StepInput, starts: Growths) -> RowRanges:
     """The live rows in which a live match that joins one of these archive starts may end."""
     times, live = step.archive.times, step.live.times
     if step.region.kind == "rows":
@@ -153,10 +153,10 @@ def _ahead(step: StepInput, starts: Growths) -> Ranges:
         latest = starts.start + int(step.region.size)
     begin = live.first_at_least(live.start, starts.key, starts.end + 1)
     stop = np.minimum(live.first_at_least(live.start, starts.key, latest + 1), step.live_end[starts.key])
-    return Ranges(np.minimum(begin, stop), stop)
+    return RowRanges(np.minimum(begin, stop), stop)
 
 
-def _extent(times: Times, stretch: Ranges, others: Times) -> int | None:
+def _extent(times: Times, stretch: RowRanges, others: Times) -> int | None:
     """Number of the other side's rows in the time of a stretch; None if the stretch has several keys."""
     if len(stretch.start) != 1:
         return None
@@ -166,7 +166,7 @@ def _extent(times: Times, stretch: Ranges, others: Times) -> int | None:
     return int(end[0] - begin[0])
 
 
-def _sums(regions: Ranges, extent: int | None) -> RegionSums:
+def _sums(regions: RowRanges, extent: int | None) -> RegionSums:
     """Sums the regions as if the stretch repeated: most of its first region lies before the stretch."""
     new = regions.without_overlaps()
     covered = new.rows

@@ -21,7 +21,7 @@ _LATEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
-class SortedRows:
+class KeyedRows:
     """Rows in matching order. Key k has the rows `key_at[k]:key_at[k + 1]`."""
 
     rows: pa.RecordBatch | None
@@ -29,7 +29,7 @@ class SortedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class StepIntake:
     """The rows of a step. Keys are numbered; keys of the state come first."""
 
     arrived: int
@@ -39,8 +39,8 @@ class Intake:
     keys: pa.RecordBatch | None
     marks: Marks
     """Offsets count from the first rows that are in memory now."""
-    live: SortedRows
-    archive: SortedRows
+    live: KeyedRows
+    archive: KeyedRows
     waiting_live: pa.RecordBatch | None
     waiting_archive: pa.RecordBatch | None
     known_until: int
@@ -73,7 +73,7 @@ class IntakeDesk:
         watermark_us: int,
         *,
         finished: bool,
-    ) -> Intake:
+    ) -> StepIntake:
         """Releases rows up to the watermark. Later rows wait. Late rows are dropped and counted."""
         known_until = max(before.known_until, watermark_us)
         until = _LATEST if finished else known_until
@@ -88,7 +88,7 @@ class IntakeDesk:
         fresh = Marks.new(count - len(marks.base), has_history=self.task.has_history)
         marks = marks.followed_by(fresh)
         both, marks = self._sorted_sides(before, marks, in_live, in_archive, numbers)
-        return Intake(
+        return StepIntake(
             arrived=new_live.arrived + new_archive.arrived,
             late=new_live.late + new_archive.late,
             late_archive=new_archive.late,
@@ -167,7 +167,7 @@ class IntakeDesk:
         live: pa.RecordBatch | None,
         archive: Sequence[pa.RecordBatch | None],
         numbers: Sequence[Ints],
-    ) -> tuple[tuple[SortedRows, SortedRows], Marks]:
+    ) -> tuple[tuple[KeyedRows, KeyedRows], Marks]:
         count = len(marks.base)
         read = np.bincount(numbers[2], minlength=count)
         if self.task.shared:
@@ -182,7 +182,7 @@ class IntakeDesk:
             own = self._sorted_rows(self.archive, batches, [marks.archive_rows, *numbers[1:]], count)
         return (rows_by_key, own), self._bounded(self._with_read(marks, read, own), own)
 
-    def _with_read(self, marks: Marks, read: Ints, archive: SortedRows) -> Marks:
+    def _with_read(self, marks: Marks, read: Ints, archive: KeyedRows) -> Marks:
         """Rows that were read back, and all rows behind them, are searched again."""
         again = np.flatnonzero(read)
         marks = marks._replace(base=marks.base - read)
@@ -196,7 +196,7 @@ class IntakeDesk:
             since[key] = NOTHING_MISSING
         return marks._replace(search_from=search_from, missing_since=since)
 
-    def _bounded(self, marks: Marks, archive: SortedRows) -> Marks:
+    def _bounded(self, marks: Marks, archive: KeyedRows) -> Marks:
         """New keys that may have a history lack the rows before their first one."""
         before = self.task.archive.rows_before
         first, end = archive.key_at[:-1], archive.key_at[1:]
@@ -209,19 +209,19 @@ class IntakeDesk:
 
     def _sorted_rows(
         self, side: SideWorker, batches: Sequence[pa.RecordBatch | None], numbers: Sequence[Ints], count: int
-    ) -> SortedRows:
+    ) -> KeyedRows:
         """`numbers`: number of rows of each key in the first batch, then the key of each row of the other batches."""
         rows_of_key, *others = numbers
         rows = joined(batches)
         if rows is None:
-            return SortedRows(None, np.zeros(count + 1, np.int64))
+            return KeyedRows(None, np.zeros(count + 1, np.int64))
         key = np.concatenate([np.repeat(np.arange(len(rows_of_key)), rows_of_key), *others])
         order = side.in_order(rows, key)
         if order is not None:
             rows, key = rows.take(pa.array(order)), key[order]
-        return SortedRows(rows, np.searchsorted(key, np.arange(count + 1)))
+        return KeyedRows(rows, np.searchsorted(key, np.arange(count + 1)))
 
-    def _timed(self, rows_by_key: SortedRows) -> SortedRows:
+    def _timed(self, rows_by_key: KeyedRows) -> KeyedRows:
         """The archive rows of a table that is its own archive: those with a time."""
         if rows_by_key.rows is None:
             return rows_by_key
@@ -229,7 +229,7 @@ class IntakeDesk:
         if timed.all():
             return rows_by_key
         before = np.concatenate(([0], np.cumsum(timed)))
-        return SortedRows(rows_by_key.rows.filter(pa.array(timed)), before[rows_by_key.key_at])
+        return KeyedRows(rows_by_key.rows.filter(pa.array(timed)), before[rows_by_key.key_at])
 
 
 def _with_keys(rows: pa.RecordBatch | None, keys: Sequence[str]) -> pa.RecordBatch | None:

@@ -15,7 +15,7 @@ from ostinato.correlations.strategies.result_order import Future, first_possible
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask
 from ostinato.correlations.strategies.step_matches import StepOutcome
 from ostinato.correlations.strategies.steps import StepInput
-from ostinato.correlations.task.correlation_intake import Intake, SortedRows
+from ostinato.correlations.task.correlation_intake import KeyedRows, StepIntake
 from ostinato.correlations.task.correlation_results import KEY
 from ostinato.correlations.task.correlation_state import OFFSET, CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask
@@ -81,7 +81,7 @@ class Memory:
     buffered_rows: int
 
     def state(
-        self, intake: Intake, cache: pa.RecordBatch | None, held: pa.RecordBatch | None, planner: dict[str, Any]
+        self, intake: StepIntake, cache: pa.RecordBatch | None, held: pa.RecordBatch | None, planner: dict[str, Any]
     ) -> CorrelationState:
         """The state for the next step. `cache` and `held` have the step's key numbers."""
         return CorrelationState(
@@ -101,7 +101,7 @@ class Memory:
 
 def remember(
     task: CorrelationTask,
-    intake: Intake,
+    intake: StepIntake,
     step: StepInput,
     outcome: StepOutcome,
     outlook: Outlook,
@@ -190,7 +190,7 @@ def _marks(
     )
 
 
-def _rows_from(pool: SortedRows, first: Ints) -> pa.RecordBatch | None:
+def _rows_from(pool: KeyedRows, first: Ints) -> pa.RecordBatch | None:
     if pool.rows is None:
         return None
     end = pool.key_at[1:]
@@ -219,7 +219,7 @@ def _renumbered(batch: pa.RecordBatch | None, number_of_key: Ints) -> pa.RecordB
 
 
 def live_numbers(
-    task: CorrelationTask, intake: Intake, step: StepInput, outcome: StepOutcome
+    task: CorrelationTask, intake: StepIntake, step: StepInput, outcome: StepOutcome
 ) -> tuple[Ints | None, Ints]:
     """MATCH_NUMBER() of each live match, if the query reads it, and of the last one of each key."""
     before, probe_matches = intake.marks.number, outcome.live_probe_matches

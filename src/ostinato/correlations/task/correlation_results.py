@@ -185,12 +185,12 @@ class RunsOfKeys:
     """Repeats texts that are equal for all rows of a key. Rows are grouped by key, so runs are faster than take."""
 
     def __init__(self, key: Ints, pairs: Ints) -> None:
-        """Of matches, key by key: the key, and how many pairs it is in (one at least)."""
+        """`key`: the key of each match, ordered. `pairs`: the number of pairs of each match, at least one."""
         self.first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
         self.ends = np.cumsum(np.add.reduceat(pairs, self.first))
 
     def repeated(self, of_match: pa.Array) -> pa.Array:
-        """For each result row the value of its key."""
+        """For each result row, the value of its key."""
         of_key = of_match.take(pa.array(self.first))
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(pa.array(self.ends), of_key))
 

@@ -74,7 +74,7 @@ class Marks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class StepCounts:
     """Counts of one step: rows, matches and results, and the size of the state after it."""
 
     rows: int = 0
@@ -97,7 +97,7 @@ SUMMED = ("rows", "late_rows", "late_archive_rows", "live_matches", "archive_mat
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class RunTotals:
     """Sums over all steps so far, and the largest sizes of buffer and cache (the paper's Table 5)."""
 
     rows: int = 0
@@ -113,10 +113,10 @@ class Totals:
     live_rows_searched: int = 0
     archive_rows_searched: int = 0
 
-    def plus(self, counts: Counts, live: SearchCost, archive: SearchCost) -> Totals:
+    def plus(self, counts: StepCounts, live: SearchCost, archive: SearchCost) -> RunTotals:
         """The totals with one more step."""
         summed = {name: getattr(self, name) + getattr(counts, name) for name in SUMMED}
-        return Totals(
+        return RunTotals(
             **summed,
             most_buffered_rows=max(self.most_buffered_rows, counts.buffered_rows),
             most_cached_entries=max(self.most_cached_entries, counts.cached_entries),
@@ -147,7 +147,7 @@ class CorrelationState:
     """Results that wait for earlier ones: key, start, end, then the output columns."""
     known_until: int = NO_TIME
     """Rows up to this time are complete; rows that arrive later with such a time are late."""
-    totals: Totals = Totals()
+    totals: RunTotals = RunTotals()
     planner: dict[str, Any] = field(default_factory=dict)
     """The planner's measurements and choice."""
 
@@ -161,7 +161,7 @@ def state_bytes(state: CorrelationState, query: str) -> bytes:
     marks = pa.RecordBatch.from_arrays([pa.array(column) for column in state.marks], names=list(Marks._fields))
     batches = {"marks": marks} | {name: getattr(state, name) for name in _PARTS}
     present = {name: to_bytes(batch) for name, batch in batches.items() if batch is not None}
-    totals = {name: getattr(state.totals, name) for name in Totals.__slots__}
+    totals = {name: getattr(state.totals, name) for name in RunTotals.__slots__}
     numbers = {"known_until": state.known_until, "totals": totals, "planner": state.planner}
     columns = [pa.array(list(present), pa.string()), pa.array(list(present.values()), pa.large_binary())]
     segments = pa.RecordBatch.from_arrays(columns, names=["part", "bytes"])
@@ -186,7 +186,7 @@ def read_state(state: bytes | None, query: str) -> CorrelationState:
         return CorrelationState(
             marks=Marks(*(whole_numbers(marks.column(name), STATE) for name in Marks._fields)),
             known_until=operator.index(numbers["known_until"]),
-            totals=Totals(**numbers["totals"]),
+            totals=RunTotals(**numbers["totals"]),
             planner=dict(numbers["planner"]),
             **batches,
         )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Times, first_longer
 from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths
 from ostinato.correlations.strategies.steps import CodesOfValues, StepInput
-from ostinato.correlations.task.correlation_intake import Intake
+from ostinato.correlations.task.correlation_intake import StepIntake
 from ostinato.correlations.task.correlation_state import CorrelationState
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.correlations.task.side_rows import SideWorker, WindowSide
@@ -28,7 +28,7 @@ class Sides(NamedTuple):
 def step_of(
     task: CorrelationTask,
     before: CorrelationState,
-    intake: Intake,
+    intake: StepIntake,
     sides: Sides,
     codes: CodesOfValues | None,
     *,
@@ -79,7 +79,7 @@ def _before_waiting(times: Times, end: Ints) -> int:
     return max(int(times.start[waiting].min(initial=np.iinfo(np.int64).max)) - 1, NO_TIME)
 
 
-def _reopened(before: CorrelationState, intake: Intake, archive_at: Ints) -> Ints:
+def _reopened(before: CorrelationState, intake: StepIntake, archive_at: Ints) -> Ints:
     """The archive rows whose starts were open after the last step."""
     if before.open_starts is None:
         return np.empty(0, np.int64)

@@ -19,7 +19,7 @@ from ostinato.correlations.strategies.step_matches import StepOutcome
 from ostinato.correlations.strategies.steps import AllLive, StepInput, all_live
 from ostinato.correlations.strategies.strategies import Strategy, strategy
 from ostinato.correlations.strategies.trial import try_out
-from ostinato.correlations.task.correlation_intake import Intake, IntakeDesk
+from ostinato.correlations.task.correlation_intake import IntakeDesk, StepIntake
 from ostinato.correlations.task.correlation_memory import Outlook, live_numbers, outlook_of, remember
 from ostinato.correlations.task.correlation_results import ResultWriter, cached_starts
 from ostinato.correlations.task.correlation_state import (
@@ -27,7 +27,7 @@ from ostinato.correlations.task.correlation_state import (
     STATE,
     SUMMED,
     CorrelationState,
-    Counts,
+    StepCounts,
     read_state,
     state_bytes,
 )
@@ -60,7 +60,7 @@ class CorrelationStep:
     results: pa.Table
     state: bytes
     wanted: pa.Table
-    counts: Counts
+    counts: StepCounts
 
 
 class Advanced(NamedTuple):
@@ -69,7 +69,7 @@ class Advanced(NamedTuple):
     results: pa.Table
     state: CorrelationState
     wanted: pa.Table
-    counts: Counts
+    counts: StepCounts
     planner_state: PlannerState
 
 
@@ -180,7 +180,7 @@ class Correlator:
             if wanted.num_rows:
                 nothing = self.writer.schema.empty_table()
                 return Advanced(
-                    nothing, before, wanted, Counts(intake.arrived, intake.late, intake.late_archive), planner_state
+                    nothing, before, wanted, StepCounts(intake.arrived, intake.late, intake.late_archive), planner_state
                 )
         found_pairs = self._find_pairs(step, sides, planner_state, intake.arrived)
         return self._after(before, intake, step, found_pairs, sides, finished=rows.finished)
@@ -194,7 +194,7 @@ class Correlator:
         step = step_of(self.task, before, intake, sides, codes, finished=rows.finished)
         return _Opened(intake, sides, step if self.shared_live is None else self.shared_live.with_matches(step))
 
-    def _sides(self, intake: Intake) -> Sides:
+    def _sides(self, intake: StepIntake) -> Sides:
         live, archive = intake.live, intake.archive
         live_rows = self.task.live.no_rows() if live.rows is None else live.rows
         archive_rows = self.task.archive.no_rows() if archive.rows is None else archive.rows
@@ -236,7 +236,7 @@ class Correlator:
     def _after(
         self,
         before: CorrelationState,
-        intake: Intake,
+        intake: StepIntake,
         step: StepInput,
         found_pairs: _FoundPairs,
         sides: Sides,
@@ -251,7 +251,7 @@ class Correlator:
         results, held = self.writer.split(before.held, new, outlook.first_possible if waits else None)
         cache = self._cache(before, outcome, outlook) if self.caches and not finished else None
         memory = remember(self.task, intake, step, outcome, outlook, self.capacity, numbered, [cache, held])
-        counts = Counts(
+        counts = StepCounts(
             rows=intake.arrived,
             late_rows=intake.late,
             late_archive_rows=intake.late_archive,
@@ -282,7 +282,7 @@ class Correlator:
 
 
 class _Opened(NamedTuple):
-    intake: Intake
+    intake: StepIntake
     sides: Sides
     step: StepInput
 
@@ -292,4 +292,12 @@ class _FoundPairs(NamedTuple):
     planner_state: PlannerState
 
 
-__all__ = ["CorrelationOptions", "CorrelationStep", "CorrelationTask", "Correlator", "Counts", "SharedLive", "SideTask"]
+__all__ = [
+    "CorrelationOptions",
+    "CorrelationStep",
+    "CorrelationTask",
+    "Correlator",
+    "SharedLive",
+    "SideTask",
+    "StepCounts",
+]

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from ostinato.correlations.strategies.sides import Ints
 from ostinato.correlations.strategies.steps import StepInput, all_live, seen
-from ostinato.correlations.task.correlation_intake import Intake
+from ostinato.correlations.task.correlation_intake import StepIntake
 from ostinato.correlations.task.correlation_task import CorrelationTask
 
 FROM, TO, ROWS_BEFORE = "from_us", "to_us", "rows_before"
@@ -20,7 +20,7 @@ def no_ranges(task: CorrelationTask) -> pa.Table:
     return pa.schema([*keys, *(pa.field(name, pa.int64()) for name in (FROM, TO, ROWS_BEFORE))]).empty_table()
 
 
-def wanted_ranges(task: CorrelationTask, step: StepInput, intake: Intake) -> pa.Table:
+def wanted_ranges(task: CorrelationTask, step: StepInput, intake: StepIntake) -> pa.Table:
     """The rows that live matches of the step need and that aren't in memory, one range for each key."""
     live = all_live(step).matches
     times, missing = step.archive.times, intake.marks.missing
@@ -58,7 +58,7 @@ def _edges(step: StepInput, before: int, known_until: int) -> tuple[Ints, Ints]:
     return at_hand, lacking
 
 
-def _table(task: CorrelationTask, intake: Intake, keys: Ints, from_us: Ints, to_us: Ints, rows: Ints) -> pa.Table:
+def _table(task: CorrelationTask, intake: StepIntake, keys: Ints, from_us: Ints, to_us: Ints, rows: Ints) -> pa.Table:
     schema = no_ranges(task).schema
     values = [] if intake.keys is None else [column.take(pa.array(keys)) for column in intake.keys.columns]
     columns = [*values, pa.array(from_us), pa.array(to_us), pa.array(rows)]

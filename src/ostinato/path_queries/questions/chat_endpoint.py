@@ -29,7 +29,7 @@ MOST_TIMEOUT_SECONDS = 1_000_000
 """Sockets of some systems can't wait much longer."""
 LARGEST_REPLY_BYTES = 1 << 24
 _MOST_PROPOSED_LINES = 1_000
-"""Of a reply with proposals; lines behind them are ignored."""
+"""Number of lines of a reply that are read as proposals. Later lines are ignored."""
 _BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 _VISIBLE = re.compile(r"[!-~]+")
 """ASCII without blanks: what a URL or a key consists of."""

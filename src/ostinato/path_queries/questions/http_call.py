@@ -103,7 +103,7 @@ class _Call:
 
 
 def _opener(connected: Callable[[socket.socket], None]) -> urllib.request.OpenerDirector:
-    """Of urllib's handlers only those for http, https, proxies and status codes: no redirects, files, FTP or data."""
+    """An opener for http, https, proxies and status codes only: no redirects, files, FTP or data."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -117,7 +117,7 @@ def _opener(connected: Callable[[socket.socket], None]) -> urllib.request.Opener
 
 
 class _Connections(urllib.request.AbstractHTTPHandler):
-    """urllib's handler of http and https, which tells of each socket that it opens."""
+    """urllib's handler of http and https, which reports each socket that it opens."""
 
     def __init__(self, connected: Callable[[socket.socket], None]) -> None:
         super().__init__()
@@ -143,4 +143,4 @@ class _PlainConnection(http.client.HTTPConnection):
 
 
 class _TlsConnection(_PlainConnection, http.client.HTTPSConnection):
-    """The same with TLS, certificates checked."""
+    """A connection with TLS and certificate checks."""

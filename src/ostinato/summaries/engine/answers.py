@@ -1,6 +1,7 @@
-"""The answers of many keys at once, in columns: what `Summary.ask` gives, without an object for each event.
+"""Kept events of many keys -> counts and contributions, in columns.
 
-Kept events -> counts and contributions: int64 where all of them fit, otherwise Python integers. Exact either way.
+The answers are those of `Summary.ask`, without an object for each event. They are int64 if all of them fit, otherwise
+Python integers. Both are exact.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.summaries.engine.bridges import Kept, contributions
+from ostinato.summaries.engine.bridges import KeptEvents, contributions
 from ostinato.summaries.engine.counter_moves import CountProgram, count_program
-from ostinato.summaries.engine.kernel_tables import COUNT, MARKS, NOW, SEEN, STARTED, Rules, rules_of
+from ostinato.summaries.engine.kernel_tables import COUNT, MARKS, NOW, SEEN, STARTED, CountRules, rules_of
 from ostinato.summaries.engine.quick_counts import EXACT, count_each
 from ostinato.summaries.engine.summary import Summary
 from ostinato.summaries.engine.summary_state import SummaryState
@@ -23,15 +24,15 @@ from ostinato.summaries.language.summary_query import SummaryAggregate
 
 Ints = NDArray[np.int64]
 Integers = NDArray[np.int64] | NDArray[np.object_]
-"""int64, or Python integers where one doesn't fit."""
+"""int64, or Python integers if a number doesn't fit."""
 _QUICK = 512
-"""Summaries with more events than this go to the bridges at once: linear in the events, and rarely within doubles."""
+"""Larger summaries are counted by bridges directly: they take linear time, and their counts rarely fit doubles."""
 _INT64 = float(1 << 62)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptColumns:
-    """The events that some summaries keep: summary i has those at `first[i]:first[i + 1]`."""
+    """The kept events of some summaries. Summary i has the events `first[i]:first[i + 1]`."""
 
     first: Ints
     seen: Ints
@@ -39,7 +40,7 @@ class KeptColumns:
     now: Ints
     """The time of the last event, by summary."""
     started: NDArray[np.bool_]
-    """Whether a summary has seen an event at all: `now` means nothing otherwise."""
+    """Whether a summary has seen an event. Otherwise `now` has no meaning."""
     number: Ints
     time: Ints
     code: Ints
@@ -53,19 +54,19 @@ class KeptColumns:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What `kept` says of all matches among it."""
+    """Counts over all matches among the kept events."""
 
     kept: KeptColumns
     count: Integers
-    """Matches, by summary."""
+    """Number of matches, by summary."""
     contribution: Integers
-    """Matches with it, by event."""
+    """Number of matches with each event."""
 
     def __len__(self) -> int:
         return len(self.kept)
 
     def sums(self) -> Sequence[tuple[int, int]]:
-        """By summary, the sum over all matches as an exact fraction: an event adds its value once a match."""
+        """By summary, the sum over all matches as an exact fraction. An event adds its value once for each match."""
         kept = self.kept
         if kept.value.dtype == np.float64:
             return [self._sum_of_floats(at) for at in range(len(self))]
@@ -77,8 +78,8 @@ class Answers:
         return [(int(total), 1) for total in running[kept.first[1:]] - running[kept.first[:-1]]]
 
     def _sum_of_floats(self, summary: int) -> tuple[int, int]:
-        kept, part = self.kept, slice(self.kept.first[summary], self.kept.first[summary + 1])
-        columns = zip(kept.value[part].tolist(), kept.valid[part], self.contribution[part].tolist(), strict=True)
+        kept, rows = self.kept, slice(self.kept.first[summary], self.kept.first[summary + 1])
+        columns = zip(kept.value[rows].tolist(), kept.valid[rows], self.contribution[rows].tolist(), strict=True)
         ratios = [(value.as_integer_ratio(), count) for value, is_valid, count in columns if is_valid and count]
         unit = max((below for (_, below), _ in ratios), default=1)  # powers of two: the largest is a multiple of all
         return sum(above * (unit // below) * count for (above, below), count in ratios), unit
@@ -90,10 +91,10 @@ class Answering:
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
         self._program: CountProgram = count_program(summary.automaton, summary.query.selection)
-        self._rules: Rules = rules_of(self._program)
+        self._rules: CountRules = rules_of(self._program)
 
     def answers(self, kept: KeptColumns) -> Answers:
-        """What the kept events say."""
+        """The answers of the kept events."""
         held = np.diff(kept.first)
         totals, shares = np.full(len(kept), np.inf), np.full(len(kept.time), np.inf)
         if held.max(initial=0) <= _QUICK:
@@ -114,18 +115,20 @@ class Answering:
         is_sure = np.ones(len(kept), np.bool_)
         is_sure[unsure] = False
         counts: list[int] = np.where(is_sure, totals, 0).astype(np.int64).tolist()
-        parts: list[int] = np.where(np.repeat(is_sure, np.diff(kept.first)), shares, 0).astype(np.int64).tolist()
+        of_sure = np.repeat(is_sure, np.diff(kept.first))
+        of_event: list[int] = np.where(of_sure, shares, 0).astype(np.int64).tolist()
         for at in unsure.tolist():
-            part = slice(int(kept.first[at]), int(kept.first[at + 1]))
-            times, codes = kept.time[part].tolist(), kept.code[part].tolist()
-            found = contributions(self._program, Kept(times, codes, [0] * len(times)), self.summary.query.window_us)
-            counts[at] = int(found.total)
-            parts[part] = map(int, found.of_event)
-        return Answers(kept, np.array(counts, object), np.array(parts, object))
+            rows = slice(int(kept.first[at]), int(kept.first[at + 1]))
+            times, codes = kept.time[rows].tolist(), kept.code[rows].tolist()
+            events = KeptEvents(times, codes, [0] * len(times))
+            counted = contributions(self._program, events, self.summary.query.window_us)
+            counts[at] = int(counted.total)
+            of_event[rows] = map(int, counted.of_event)
+        return Answers(kept, np.array(counts, object), np.array(of_event, object))
 
     def values(self, answers: Answers, scale: int = 0) -> list[int | float | None]:
-        """The aggregate, by summary. A SUM of whole numbers is exact (and not divided by 10 ** scale); what is a double
-        is rounded once. None: there is no match to speak of."""
+        """The aggregate, by summary. A SUM of whole numbers is exact, and not divided by 10 ** scale. Doubles are
+        rounded once. None: there is no match."""
         aggregate = self.summary.query.aggregate
         counts: list[int] = answers.count.tolist()
         if aggregate is SummaryAggregate.COUNT:
@@ -147,13 +150,13 @@ def _quotient(above: int, below: int) -> float:
 
 
 def kept_by(states: Sequence[SummaryState], *, float_values: bool) -> KeptColumns:
-    """What single states keep, one after the other."""
+    """The kept events of single states, one after the other."""
     held = [(state.columns, len(state)) for state in states]
     marks = np.array([columns.marks for columns, _ in held], np.int64).reshape(len(held), MARKS)
 
     def together(name: str) -> NDArray[Any]:
-        parts = [getattr(columns, name)[:count] for columns, count in held]
-        return np.concatenate([np.zeros(0, parts[0].dtype if parts else np.int64), *parts])
+        values = [getattr(columns, name)[:count] for columns, count in held]
+        return np.concatenate([np.zeros(0, values[0].dtype if values else np.int64), *values])
 
     return kept_columns(
         marks, *(together(name) for name in ("number", "time", "type", "payload", "valid")), float_values=float_values
@@ -163,7 +166,7 @@ def kept_by(states: Sequence[SummaryState], *, float_values: bool) -> KeptColumn
 def kept_columns(
     marks: Ints, number: Ints, time: Ints, code: Ints, payload: Ints, valid: NDArray[Any], *, float_values: bool
 ) -> KeptColumns:
-    """The columns of kept events, with a row of marks for each summary."""
+    """The columns of kept events. `marks` has one row for each summary."""
     return KeptColumns(
         first=np.append(0, np.cumsum(marks[:, COUNT])).astype(np.int64),
         seen=marks[:, SEEN],

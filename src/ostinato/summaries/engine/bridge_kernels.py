@@ -1,7 +1,7 @@
-"""One bridge of `bridges.py`, compiled: events left and right of a place -> the matches across it, by event.
+"""One bridge of `bridges.py`, compiled: events left and right of a cut -> the matches across it, by event.
 
-`ways_right` and `ways_left` come first, then `count_left`, then `count_right`, which needs what the one before left in
-the scratch.
+The caller runs `ways_right` and `ways_left` first, then `count_left`, then `count_right`, which reads the scratch of
+`count_left`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ def begins(rules, type):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def ways_right(rules, types, weights, ways, completed, place, right, one):  # type: ignore[no-untyped-def]
-    """`ways[r, y, z]`: from y at the place to z behind r events; `completed[r, y]`: to any final state."""
+def ways_right(rules, types, weights, ways, completed, cut, right, one):  # type: ignore[no-untyped-def]
+    """`ways[r, y, z]`: from y at the cut to z after r events. `completed[r, y]`: to any final state."""
     states = len(rules.final)
     zero = one - one
     for y in range(states):
         for z in range(states):
             ways[0, y, z] = one if y == z else zero
-    for r in range(right - place):
-        type, weight = types[place + r], weights[place + r]
+    for r in range(right - cut):
+        type, weight = types[cut + r], weights[cut + r]
         for y in range(states):
             for z in range(states):
                 ways[r + 1, y, z] = ways[r, y, z] if rules.stays[type, z] else zero
@@ -33,7 +33,7 @@ def ways_right(rules, types, weights, ways, completed, place, right, one):  # ty
                 target = rules.move_target[move]
                 count = scaled(ways[r, y, rules.move_source[move]], factor)
                 ways[r + 1, y, target] = plus(ways[r + 1, y, target], count)
-    for r in range(right - place + 1):
+    for r in range(right - cut + 1):
         for y in range(states):
             count = zero
             for z in range(states):
@@ -43,11 +43,11 @@ def ways_right(rules, types, weights, ways, completed, place, right, one):  # ty
 
 
 @called_kernel
-def ways_left(rules, types, weights, ways, left, place, one):  # type: ignore[no-untyped-def]
-    """`ways[k, z, y]`: from z before event left + k to y at the place."""
+def ways_left(rules, types, weights, ways, left, cut, one):  # type: ignore[no-untyped-def]
+    """`ways[k, z, y]`: from z before event left + k to y at the cut."""
     states = len(rules.final)
     zero = one - one
-    last = place - left
+    last = cut - left
     for z in range(states):
         for y in range(states):
             ways[last, z, y] = one if y == z else zero
@@ -75,14 +75,14 @@ def _clear(matrix, zero):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def count_left(rules, columns, scratch, window, left, place, right):  # type: ignore[no-untyped-def]
-    """Sets `own` of the events before the place; leaves for each start what arrives at the place, and its end."""
+def count_left(rules, columns, scratch, window, left, cut, right):  # type: ignore[no-untyped-def]
+    """Sets `own` of the events before the cut. Stores for each start the counts at the cut, and its end."""
     states = len(rules.final)
     zero, one = scratch.one[0], scratch.one[1]
     pending, moved, ways = scratch.pending, scratch.moved, scratch.ways_left
     _clear(pending, zero)
     end = 0
-    for event in range(left, place):
+    for event in range(left, cut):
         type, weight, behind = columns.type[event], columns.weight[event], event - left + 1
         _clear(moved, zero)
         for move in range(rules.move_first[type], rules.move_first[type + 1]):
@@ -91,16 +91,16 @@ def count_left(rules, columns, scratch, window, left, place, right):  # type: ig
             for y in range(states):
                 moved[target, y] = plus(moved[target, y], scaled(pending[source, y], factor))
         if begins(rules, type):
-            while place + end < right and columns.time[place + end] - columns.time[event] <= window:
+            while cut + end < right and columns.time[cut + end] - columns.time[event] <= window:
                 end += 1
             for y in range(states):
-                scratch.at_place[event - left, y] = zero
+                scratch.at_cut[event - left, y] = zero
             for begin in range(rules.begin_first[type], rules.begin_first[type + 1]):
                 target = rules.begin_target[begin]
                 started = scaled(one, weight) if rules.begin_weighted[begin] else one
                 for y in range(states):
                     arriving = times(ways[behind, target, y], started)
-                    scratch.at_place[event - left, y] = plus(scratch.at_place[event - left, y], arriving)
+                    scratch.at_cut[event - left, y] = plus(scratch.at_cut[event - left, y], arriving)
                     moved[target, y] = plus(moved[target, y], times(scratch.completed[end, y], started))
         scratch.ends[event - left] = end
         count = zero
@@ -114,21 +114,21 @@ def count_left(rules, columns, scratch, window, left, place, right):  # type: ig
 
 
 @called_kernel
-def count_right(rules, columns, scratch, left, place, right):  # type: ignore[no-untyped-def]
-    """Sets `carried` of the events behind the place, from what `count_left` left behind."""
+def count_right(rules, columns, scratch, left, cut, right):  # type: ignore[no-untyped-def]
+    """Sets `carried` of the events after the cut, from the scratch of `count_left`."""
     states = len(rules.final)
     zero = scratch.one[0]
     pending, moved, ways = scratch.pending, scratch.moved, scratch.ways_right
     _clear(pending, zero)  # [z, y]
-    start = place - 1
-    for event in range(right - 1, place - 1, -1):
-        type, weight, r = columns.type[event], columns.weight[event], event - place
+    start = cut - 1
+    for event in range(right - 1, cut - 1, -1):
+        type, weight, r = columns.type[event], columns.weight[event], event - cut
         while start >= left and scratch.ends[start - left] > r:
             if begins(rules, columns.type[start]):
                 for z in range(states):
                     if rules.final[z]:
                         for y in range(states):
-                            pending[z, y] = plus(pending[z, y], scratch.at_place[start - left, y])
+                            pending[z, y] = plus(pending[z, y], scratch.at_cut[start - left, y])
             start -= 1
         _clear(moved, zero)
         for move in range(rules.move_first[type], rules.move_first[type + 1]):

@@ -1,15 +1,16 @@
 """Exact counts of matches, in total and for each event, in time linear in the events. Plain Python integers.
 
-A match's window begins at its first event, so windows overlap and no single pass over the events serves them all. But
-all windows that contain one common place can be counted together: a match is then a left part up to that place, and a
-right part behind it, whose end depends on where the left part started. A `bridge` counts them for one such place:
+The window of a match begins at its first event. Windows overlap, so a single pass over the events can't count them all.
+But all windows that contain a common cut, between two events, can be counted together. The cut divides a match into a
+left side and a right side, and the start of the left side limits the right side. A `bridge` counts these matches for
+one cut:
 
-    left part of c:   G[z][y] = sum over starts s of  f_s(before c)[z] * b_s(place)[y]      (forwards)
-    right part of c:  H[y][z] = sum over starts s of  f_s(place)[y]    * b_s(after c)[z]    (backwards)
+    event c left of the cut:   G[z][y] = sum over starts s of  f_s(before c)[z] * b_s(cut)[y]        (forwards)
+    event c right of the cut:  H[y][z] = sum over starts s of  f_s(cut)[y]      * b_s(after c)[z]    (backwards)
 
-where f_s counts partial matches that start at s, and b_s ways to complete one within s's window. The windows that start
-in one cell of a grid as wide as the window all contain the cell's end, so a bridge over each border of the grid counts
-every match once (`contributions`).
+where f_s counts partial matches that start at s, and b_s the ways to complete one within the window of s. Divide time
+into cells as wide as the window. All windows that start in a cell contain the end of the cell. So a bridge over the end
+of each cell counts every match once (`contributions`).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ Matrix = list[Row]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Events in order: times never fall. `weights` are their values for SUM (exact; NULL is 0)."""
+class KeptEvents:
+    """Events ordered by time. `weights` are their values for SUM (exact; NULL is 0)."""
 
     times: Sequence[int]
     types: Sequence[int]
@@ -49,8 +50,8 @@ class Contributions:
 # --- one event, one vector --------------------------------------------------------------------------------------------
 
 
-def taken(program: CountProgram, kept: Kept, event: int, row: Row) -> Row:
-    """Counts by state before the event -> counts of those that take it."""
+def taken(program: CountProgram, kept: KeptEvents, event: int, row: Row) -> Row:
+    """Counts by state before the event -> counts of the partial matches that take it."""
     counts: Row = [0] * program.states
     for source, target, weighted in program.moves[kept.types[event]]:
         if row[source]:
@@ -58,38 +59,40 @@ def taken(program: CountProgram, kept: Kept, event: int, row: Row) -> Row:
     return counts
 
 
-def begun(program: CountProgram, kept: Kept, event: int) -> Row:
-    """What the event alone is a partial match of."""
+def begun(program: CountProgram, kept: KeptEvents, event: int) -> Row:
+    """Counts of the partial matches that consist of the event alone."""
     counts: Row = [0] * program.states
     for target, weighted in program.begins[kept.types[event]]:
         counts[target] += kept.weights[event] if weighted else 1
     return counts
 
 
-def passed(program: CountProgram, kept: Kept, event: int, row: Row) -> Row:
-    """Counts before the event -> counts behind it, those that take it and those that live on without."""
+def passed(program: CountProgram, kept: KeptEvents, event: int, row: Row) -> Row:
+    """Counts before the event -> counts after it: partial matches that take it, and those that skip it."""
     counts = taken(program, kept, event, row)
     stays = program.stays[kept.types[event]]
     return [count + before if stay else count for count, before, stay in zip(counts, row, stays, strict=True)]
 
 
-def before_passing(program: CountProgram, kept: Kept, event: int, rows: Matrix, take_only: bool = False) -> Matrix:
-    """Rows by the state behind the event -> rows by the state before it: `passed`, read backwards."""
+def before_passing(
+    program: CountProgram, kept: KeptEvents, event: int, rows: Matrix, take_only: bool = False
+) -> Matrix:
+    """Rows by the state after the event -> rows by the state before it: `passed` backwards."""
     stays = program.stays[kept.types[event]]
-    found: Matrix = [
+    result: Matrix = [
         list(row) if stay and not take_only else [0] * len(row) for row, stay in zip(rows, stays, strict=True)
     ]
     for source, target, weighted in program.moves[kept.types[event]]:
         weight = kept.weights[event] if weighted else 1
-        _add_scaled(found[source], rows[target], weight)
-    return found
+        _add_scaled(result[source], rows[target], weight)
+    return result
 
 
 def _add_scaled(row: Row, other: Row, factor: Number) -> None:
     if factor:
-        for place, value in enumerate(other):
+        for index, value in enumerate(other):
             if value:
-                row[place] += value * factor
+                row[index] += value * factor
 
 
 def _dot(row: Row, other: Row) -> Number:
@@ -105,55 +108,57 @@ def _identity(states: int) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Matches that start in `left` and contain the place between `left` and `right`."""
+    """Counts of the matches that start in `left` and whose window contains the cut between `left` and `right`."""
 
     total: Number
     left: list[Number]
-    """Of them, how many contain each event of `left`."""
+    """For each event of `left`, the number of these matches that contain it."""
     right: list[Number]
 
 
 def bridge(
     program: CountProgram,
-    kept: Kept,
+    kept: KeptEvents,
     window: int,
     left: range,
     right: range,
 ) -> Bridge:
-    """Every start in `left` must have the place, and all of `left` behind it, in its window."""
+    """The window of every start in `left` must contain the cut, and all of `left` behind the start."""
     states = program.states
     final: Row = list(program.final)
     right_times = [kept.times[event] for event in right]
-    ways_right = [_identity(states)]  # [r][y][z]: from y at the place to z behind r events of `right`
+    ways_right = [_identity(states)]  # [r][y][z]: from y at the cut to z after r events of `right`
     for event in right:
         check_stopped()
         ways_right.append([passed(program, kept, event, row) for row in ways_right[-1]])
     completed = [[_dot(row, final) for row in ways] for ways in ways_right]  # [r][y]
-    ways_left = [_identity(states)]  # [z][y]: from z behind the event to y at the place
+    ways_left = [_identity(states)]  # [z][y]: from z after the event to y at the cut
     for event in reversed(left):
         check_stopped()
         ways_left.append(before_passing(program, kept, event, ways_left[-1]))
     ways_left.reverse()
 
-    arriving: list[Matrix] = [[] for _ in range(len(right) + 1)]  # [r]: f_s(place) of starts whose window ends behind r
+    arriving: list[Matrix] = [
+        [] for _ in range(len(right) + 1)
+    ]  # [r]: f_s(cut) of starts whose window ends after r events
     counts_left: list[Number] = []
     total: Number = 0
     pending: Matrix = [[0] * states for _ in range(states)]  # G
-    for place, event in enumerate(left):
+    for index, event in enumerate(left):
         check_stopped()
-        behind = ways_left[place + 1]
+        behind = ways_left[index + 1]
         moved: Matrix = [[0] * states for _ in range(states)]
         for source, target, weighted in program.moves[kept.types[event]]:
             _add_scaled(moved[target], pending[source], kept.weights[event] if weighted else 1)
         if program.begins[kept.types[event]]:
             started = begun(program, kept, event)
             end = bisect_right(right_times, kept.times[event] + window)
-            at_place: Row = [0] * states
+            at_cut: Row = [0] * states
             for state, count in enumerate(started):
-                _add_scaled(at_place, behind[state], count)
+                _add_scaled(at_cut, behind[state], count)
                 _add_scaled(moved[state], completed[end], count)
-            arriving[end].append(at_place)
-            total += _dot(at_place, completed[end])
+            arriving[end].append(at_cut)
+            total += _dot(at_cut, completed[end])
         counts_left.append(sum((_dot(a, b) for a, b in zip(moved, behind, strict=True)), 0))
         stays = program.stays[kept.types[event]]
         for state, row in enumerate(moved):
@@ -164,34 +169,34 @@ def bridge(
 
 
 def _right_counts(
-    program: CountProgram, kept: Kept, right: range, ways_right: list[Matrix], arriving: list[Matrix], final: Row
+    program: CountProgram, kept: KeptEvents, right: range, ways_right: list[Matrix], arriving: list[Matrix], final: Row
 ) -> list[Number]:
     states = program.states
     counts: list[Number] = []
     pending: Matrix = [[0] * states for _ in range(states)]  # H, as [z][y]
-    for place in reversed(range(len(right))):
+    for index in reversed(range(len(right))):
         check_stopped()
-        for at_place in arriving[place + 1]:
+        for at_cut in arriving[index + 1]:
             for state, is_final in enumerate(final):
-                _add_scaled(pending[state], at_place, is_final)
-        taken_only = before_passing(program, kept, right[place], pending, take_only=True)
-        before = ways_right[place]
+                _add_scaled(pending[state], at_cut, is_final)
+        taken_only = before_passing(program, kept, right[index], pending, take_only=True)
+        before = ways_right[index]
         counts.append(sum((before[y][z] * taken_only[z][y] for z in range(states) for y in range(states)), 0))
-        pending = before_passing(program, kept, right[place], pending)
+        pending = before_passing(program, kept, right[index], pending)
     counts.reverse()
     return counts
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
+# --- all events -------------------------------------------------------------------------------------------------------
 
 
 def cell_of(time: int, window: int) -> int:
-    """The cell (k - 1, k] * window that holds the time; without a window, every time is a cell."""
+    """The cell (k - 1, k] * window that contains the time. With a window of 0, every time is a cell."""
     return -(-time // window) if window else time
 
 
-def contributions(program: CountProgram, kept: Kept, window: int) -> Contributions:
-    """The number of matches (or their sum), and for each event the part of it that the event is in."""
+def contributions(program: CountProgram, kept: KeptEvents, window: int) -> Contributions:
+    """The number of matches (or their sum), and for each event the number (or sum) of the matches with it."""
     counts: list[Number] = [0] * len(kept)
     total: Number = 0
     cells: dict[int, range] = {}
@@ -200,8 +205,8 @@ def contributions(program: CountProgram, kept: Kept, window: int) -> Contributio
         cells[cell] = range(events[0], events[-1] + 1)
     for cell, left in cells.items():
         right = cells.get(cell + 1, range(0)) if window else range(0)
-        found = bridge(program, kept, window, left, right)
-        total += found.total
-        for event, count in zip((*left, *right), (*found.left, *found.right), strict=True):
+        crossing = bridge(program, kept, window, left, right)
+        total += crossing.total
+        for event, count in zip((*left, *right), (*crossing.left, *crossing.right), strict=True):
             counts[event] += count
     return Contributions(total, counts)

@@ -1,8 +1,8 @@
-"""Automaton -> the moves by which counters change, for COUNT or for SUM, skip-till-any or skip-till-next.
+"""Automaton -> the moves of counters, for COUNT or SUM, skip-till-any or skip-till-next.
 
-The start is no state here: it counts one in global counters and nothing in local ones, so moves out of it are apart
-(`begins`). A SUM is a COUNT over twice the states: the second half counts partial matches in which one event is marked,
-each as often as that event's value says. So every scheme for counts is one for sums.
+The start isn't a state here: its count is 1 in global counters and 0 in local ones. Moves out of it are separate
+(`begins`). A SUM is a COUNT over twice the states: the second half counts partial matches with one marked event, each
+as many times as the value of that event. So every algorithm for counts also computes sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ostinato.summaries.language.type_automaton import NO_STATE, START, Automato
 
 
 class Move(NamedTuple):
-    """Partial matches in `source` that take the event are in `target`; `weighted` ones count its value times."""
+    """Partial matches in `source` that take the event move to `target`. `weighted`: multiplied by its value."""
 
     source: int
     target: int
@@ -42,7 +42,7 @@ class CountProgram:
     begins: tuple[tuple[Begin, ...], ...]
     """By type."""
     stays: tuple[tuple[bool, ...], ...]
-    """By type and state: whether a partial match in it also lives on without the event."""
+    """By type and state: whether a partial match may also skip the event."""
     final: tuple[int, ...]
     """1 for states whose partial matches are complete and counted."""
 
@@ -52,7 +52,7 @@ class CountProgram:
 
 
 def count_program(automaton: Automaton, selection: Selection = Selection.ANY) -> CountProgram:
-    """For COUNT, and for whatever is decided by counts."""
+    """The program for COUNT."""
     states = len(automaton.final) - 1
     moves, begins, stays = [], [], []
     for type in range(len(automaton.types)):
@@ -85,6 +85,6 @@ def _marked_moves(moves: tuple[Move, ...], half: int) -> Iterator[Move]:
 
 
 def benefit_program(automaton: Automaton, aggregate: SummaryAggregate, selection: Selection) -> CountProgram:
-    """What the choice of events looks at: sums for SUM, counts for COUNT and, as the paper names no rule, for AVG."""
+    """The program for the choice of events: sums for SUM, counts for COUNT. AVG uses counts: the paper has no rule."""
     count = count_program(automaton, selection)
     return sum_program(count) if aggregate is SummaryAggregate.SUM else count

@@ -1,8 +1,8 @@
 """Counters of a summary, compiled: matches of each event, active counters, INSERT and REMOVE.
 
-Counts here only ever grow by additions and products of what isn't negative: where something must shrink it is counted
-again, never subtracted. So a double is right to about thirteen digits whatever happened before, and a count of nothing
-is exactly 0. They serve the choice of events; answers are counted with integers.
+Counts only use additions and products of non-negative numbers. A count that must shrink is computed again, never
+subtracted. So doubles are correct to about thirteen digits at any time, and an empty count is exactly 0. These counts
+choose events; answers are counted with integers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ostinato.summaries.engine.kernel_tables import CELL, COUNT, FIRST, FIRST_OL
 
 @inline_kernel
 def cell_at(time, window):  # type: ignore[no-untyped-def]
-    """The cell (k - 1, k] * window of the grid that holds the time; without a window, every time is one."""
+    """The cell (k - 1, k] * window that contains the time. With a window of 0, every time is a cell."""
     return -(-time // window) if window > 0 else time
 
 
@@ -30,7 +30,7 @@ def present(own, carried, fresh, event):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def _first_after(times, count, cell, window):  # type: ignore[no-untyped-def]
-    """The first event behind the cell."""
+    """The first event after the cell."""
     border = cell * window if window > 0 else cell
     low, high = 0, count
     while low < high:
@@ -44,10 +44,10 @@ def _first_after(times, count, cell, window):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def count_matches(rules, columns, scratch, window):  # type: ignore[no-untyped-def]
-    """Counts again the matches that start in cells marked by `recount_later`: makes `present` right for all events."""
+    """Recounts the matches that start in cells marked by `recount_later`. Then `present` is correct for all events."""
     marks = columns.marks
     first_cell, last_cell = marks[FIRST_OLD_CELL], marks[LAST_OLD_CELL]
-    if last_cell >= marks[CELL] - 1:  # fresh matches lie in the last two cells: who counts one again counts both
+    if last_cell >= marks[CELL] - 1:  # fresh matches lie in the last two cells, which are recounted together
         last_cell = marks[CELL]
     marks[FIRST_OLD_CELL], marks[LAST_OLD_CELL] = 0, -1
     count = columns.marks[COUNT]
@@ -57,24 +57,24 @@ def count_matches(rules, columns, scratch, window):  # type: ignore[no-untyped-d
     for event in range(
         _first_after(columns.time, count, first_cell, window), _first_after(columns.time, count, last_cell + 1, window)
     ):
-        columns.carried[event] = zero  # also where the cell before is empty by now
+        columns.carried[event] = zero  # even if the cell before is empty now
     while left < stop:
         cell = cell_at(columns.time[left], window)
-        place = left
+        cut = left
         border = cell * window if window > 0 else cell
-        while place < count and columns.time[place] <= border:
-            columns.fresh[place] = zero
-            place += 1
-        right = place
+        while cut < count and columns.time[cut] <= border:
+            columns.fresh[cut] = zero
+            cut += 1
+        right = cut
         if window > 0:
             while right < count and columns.time[right] - border <= window:
                 right += 1
         types, weights, one = columns.type, columns.weight, scratch.one[1]
-        ways_right(rules, types, weights, scratch.ways_right, scratch.completed, place, right, one)
-        ways_left(rules, types, weights, scratch.ways_left, left, place, one)
-        count_left(rules, columns, scratch, window, left, place, right)
-        count_right(rules, columns, scratch, left, place, right)
-        left = place
+        ways_right(rules, types, weights, scratch.ways_right, scratch.completed, cut, right, one)
+        ways_left(rules, types, weights, scratch.ways_left, left, cut, one)
+        count_left(rules, columns, scratch, window, left, cut, right)
+        count_right(rules, columns, scratch, left, cut, right)
+        left = cut
 
 
 # --- active counters --------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def _pass(rules, type, counts, taken):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def recount_later(marks, first_cell, last_cell):  # type: ignore[no-untyped-def]
-    """Matches that start in these cells must be counted again before anyone asks."""
+    """Marks cells whose matches must be recounted before the next choice."""
     if marks[FIRST_OLD_CELL] > marks[LAST_OLD_CELL]:
         marks[FIRST_OLD_CELL], marks[LAST_OLD_CELL] = first_cell, last_cell
     else:
@@ -141,7 +141,7 @@ def recount_later(marks, first_cell, last_cell):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def expire(rules, columns, window, now):  # type: ignore[no-untyped-def]
-    """Initiators that are too old for a match with what comes now are no longer active."""
+    """Deactivates initiators that are too old for a match with the current event."""
     first, count = columns.marks[FIRST], columns.marks[COUNT]
     before = first
     while first < count and not (begins(rules, columns.type[first]) and now - columns.time[first] <= window):
@@ -153,8 +153,8 @@ def expire(rules, columns, window, now):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def insert(rules, columns, scratch, any_match, window, time, type, weight):  # type: ignore[no-untyped-def]
-    """INSERT, at the end, the row's place among the events but for what kernels don't look at. Active counters must
-    not be stale; there must be room."""
+    """INSERT at the end. The caller has copied the columns that kernels don't read. Active counters must not be
+    stale, and there must be room."""
     states = len(rules.final)
     zero, one = scratch.one[0], scratch.one[1]
     first, count = columns.marks[FIRST], columns.marks[COUNT]
@@ -193,16 +193,16 @@ def insert(rules, columns, scratch, any_match, window, time, type, weight):  # t
         columns.marks[FIRST] = count + 1
     columns.marks[COUNT] = count + 1
     cell, last = cell_at(time, window), columns.marks[CELL]
-    if cell != last:  # fresh matches of older cells go where they belong
+    if cell != last:  # moves fresh matches of older cells to `own` and `carried`
         recount_later(columns.marks, last - 1, last)
         columns.marks[CELL] = cell
-    if not any_match:  # what was complete may have moved on
+    if not any_match:  # complete matches may have moved on
         recount_later(columns.marks, cell - 1, cell)
 
 
 @called_kernel
 def drop(columns, event):  # type: ignore[no-untyped-def]
-    """The event's row goes, later ones move up."""
+    """Removes the event's row and moves later rows up."""
     count = columns.marks[COUNT] - 1
     states = columns.active.shape[1]
     for row in range(event, count):
@@ -223,8 +223,8 @@ def drop(columns, event):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def remove(rules, columns, scratch, any_match, window, event):  # type: ignore[no-untyped-def]
-    """REMOVE: a shift, and a mark on what must be counted again: what lies within a window of the event, and nothing
-    if the event is in no match. `count_matches` and `count_active` do so, in time linear in it."""
+    """REMOVE: shifts rows, and marks the cells within a window of the event for a recount, unless it is in no match.
+    `count_matches` and `count_active` recount them in linear time."""
     zero = scratch.one[0]
     first = columns.marks[FIRST]
     if present(columns.own, columns.carried, columns.fresh, event) != zero or not any_match:

@@ -1,7 +1,7 @@
-"""What an event is worth: matches that it is in (present), and matches that it is expected to be in (eq. 1 to 5).
+"""Benefit of an event: the matches that contain it (present), and the expected further ones (eq. 1 to 5).
 
-The expected part is a product of the event's active counters with a row of a table, which holds for every number of
-events to come how much a partial match in each state is expected to grow.
+The expected benefit is the product of the event's active counters with a row of a table. The table has, for each number
+of further events, the expected growth of a partial match in each state.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ostinato.summaries.engine.counting_kernels import present, take
 from ostinato.summaries.engine.kernel_tables import COUNT, FIRST
 
 TIE = 2.0**-40
-"""Benefits that differ by a smaller part of their size are equal."""
+"""Benefits with a smaller relative difference count as equal."""
 
 
 def growth(program: CountProgram, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean step of all counters, eq. 2 as a matrix: [from, to], the start first, which counts 1 and stays 1.
+    """The mean step of all counters, eq. 2 as a matrix: [from, to]. The start comes first; its count is always 1.
 
-    Row 0 of its t-th power holds what the start adds in t events, the other rows are the cached coefficients.
+    Row 0 of its t-th power is the growth from the start in t events. The other rows are the cached coefficients.
     """
     mean = np.eye(program.plain_states + 1)
     for type, probability in enumerate(probabilities):
@@ -40,7 +40,7 @@ def growth(program: CountProgram, probabilities: NDArray[np.float64]) -> NDArray
 
 @called_kernel
 def fill_table(rules, columns, scratch):  # type: ignore[no-untyped-def]
-    """Row t: by how much one partial match in a state is expected to grow in complete ones in t events, eq. 2 and 3."""
+    """Row t: the expected number of new complete matches from one partial match of a state in t events, eq. 2 and 3."""
     table = scratch.table
     zero, one = scratch.one[0], scratch.one[1]
     states = table.shape[1]
@@ -67,17 +67,17 @@ def fill_table(rules, columns, scratch):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def moved_by(number, part):  # type: ignore[no-untyped-def]
-    """The number moved up or down by a part of its size."""
-    return scaled(number, 1.0 + part if number.real >= 0.0 else 1.0 - part)
+def moved_by(number, fraction):  # type: ignore[no-untyped-def]
+    """The number, increased by a fraction of its size (decreased if the fraction is negative)."""
+    return scaled(number, 1.0 + fraction if number.real >= 0.0 else 1.0 - fraction)
 
 
 @inline_kernel
-def _steps(tick, last, choice, age, place):  # type: ignore[no-untyped-def]
-    """Events expected while an initiator of that age is in the window, as far as the table goes; capped: at most as
-    many as there are older events in the summary to give way to them."""
-    if choice.is_capped and place < last:
-        last = place
+def _steps(tick, last, choice, age, position):  # type: ignore[no-untyped-def]
+    """Expected number of events while an initiator of that age is in the window, at most the size of the table. If
+    capped, at most the number of older events in the summary, which can make room."""
+    if choice.is_capped and position < last:
+        last = position
     remaining = choice.window - age
     if tick <= 0.0 or remaining >= last * tick:
         return last
@@ -85,19 +85,19 @@ def _steps(tick, last, choice, age, place):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def _set_mean(tick, table, mean, choice, old_age, old_place, new_age, new_place):  # type: ignore[no-untyped-def]
-    """(growth in Δτ_old + growth in Δτ_new) / 2, for each state; of the initiators, ages and places in the summary."""
-    old = _steps(tick, table.shape[0] - 1, choice, old_age, old_place)
-    new = _steps(tick, table.shape[0] - 1, choice, new_age, new_place)
+def _set_mean(tick, table, mean, choice, old_age, old_position, new_age, new_position):  # type: ignore[no-untyped-def]
+    """(growth in Δτ_old + growth in Δτ_new) / 2, for each state, given age and position of both initiators."""
+    old = _steps(tick, table.shape[0] - 1, choice, old_age, old_position)
+    new = _steps(tick, table.shape[0] - 1, choice, new_age, new_position)
     for z in range(len(mean)):
         mean[z] = scaled(plus(table[old, z], table[new, z]), 0.5)
 
 
 @called_kernel
 def lowest_benefit(rules, columns, scratch, choice, now):  # type: ignore[no-untyped-def]
-    """The event with the lowest benefit, the oldest of equal ones, and its benefit."""
+    """The position of the event with the lowest benefit (the oldest among equal ones), and its benefit."""
     count, first = columns.marks[COUNT], columns.marks[FIRST]
-    place, lowest = 0, present(columns.own, columns.carried, columns.fresh, 0)
+    position, lowest = 0, present(columns.own, columns.carried, columns.fresh, 0)
     bound = lowest
     for event in range(count):
         benefit = present(columns.own, columns.carried, columns.fresh, event)
@@ -112,16 +112,16 @@ def lowest_benefit(rules, columns, scratch, choice, now):  # type: ignore[no-unt
                 expected = scaled(expected, columns.weight[event])
             benefit = plus(benefit, expected)
         if event == 0 or below(benefit, bound):
-            place, lowest = event, benefit
+            position, lowest = event, benefit
             bound = moved_by(lowest, -TIE)
         if not is_sound(benefit):
             return -1, benefit
-    return place, lowest
+    return position, lowest
 
 
 @called_kernel
 def benefit_of_newcomer(rules, columns, scratch, choice, now, type, weight):  # type: ignore[no-untyped-def]
-    """The benefit that an event would have if it were inserted while nobody gives way."""
+    """The benefit that an event would have if it were inserted and no other event dropped."""
     take(rules, type, weight, columns.total, scratch.vector, scratch.one[1])
     counts = scratch.vector
     benefit = scratch.one[0]
@@ -132,13 +132,13 @@ def benefit_of_newcomer(rules, columns, scratch, choice, now, type, weight):  # 
     starts = begins(rules, type)
     if choice.looks_ahead and (starts or first < count):
         old = now - columns.time[first] if first < count else 0
-        new, place = 0, count
+        new, position = 0, count
         if not starts:
-            place = count - 1
-            while not begins(rules, columns.type[place]):
-                place -= 1
-            new = now - columns.time[place]
-        _set_mean(columns.tick[0], scratch.table, scratch.mean, choice, old, first, new, place)
+            position = count - 1
+            while not begins(rules, columns.type[position]):
+                position -= 1
+            new = now - columns.time[position]
+        _set_mean(columns.tick[0], scratch.table, scratch.mean, choice, old, first, new, position)
         expected = scratch.one[0]
         for z in range(len(scratch.mean)):
             expected = plus(expected, times(counts[z], scratch.mean[z]))

@@ -1,7 +1,7 @@
-"""A stream of events and a summary -> the summary after it, compiled: who is kept, by each strategy (eq. 4).
+"""Events + a summary -> the summary after them, compiled. Each strategy chooses the events that are kept (eq. 4).
 
-`advance_by_benefit` and `advance_blindly` are the ways in. They change the columns they are given and return how far
-they came: not to the end when doubles are too small for the counts. The driver then repeats the call with wide numbers.
+The driver calls `advance_by_benefit` or `advance_blindly`. They change the given columns and return the number of
+processed events. They stop early if counts overflow doubles; the driver then repeats the call with wide numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BITS = np.uint64(0x7FFFFFFFFFFFFFFF)
 
 @inline_kernel
 def drawn(seed, number):  # type: ignore[no-untyped-def]
-    """A number below 2**31 that looks random, for the strategy that draws."""
+    """A pseudo-random number below 2**31, for the random strategy."""
     start = (seed * 0x1E3779B97F4A7C15 + number * 0x5851F42D4C957F2D + 0x14057B7EF767814F) & 0x7FFFFFFFFFFFFFFF
     bits = mixed(np.uint64(start), _BITS)
     return np.int64(bits ^ (bits >> np.uint64(31))) & 0x7FFFFFFF
@@ -48,14 +48,14 @@ def _copy_row(columns, count, incoming, i):  # type: ignore[no-untyped-def]
 
 @borrowing_kernel
 def advance_blindly(columns, choice, incoming, start, stop):  # type: ignore[no-untyped-def]
-    """FIFO and random: no counters are kept. Takes the events from `start` to `stop`."""
+    """FIFO and random, which need no counters. Takes the events from `start` to `stop`."""
     marks = columns.marks
     for i in range(start, stop):
         marks[SEEN] += 1
         if incoming.type[i] < len(columns.probabilities):
             if marks[COUNT] == choice.size:
-                place = 0 if choice.rule == FIFO else drawn(choice.seed, int(marks[SEEN])) % choice.size
-                drop(columns, place)
+                position = 0 if choice.rule == FIFO else drawn(choice.seed, int(marks[SEEN])) % choice.size
+                drop(columns, position)
             _copy_row(columns, marks[COUNT], incoming, i)
             marks[COUNT] += 1
     if start < stop:
@@ -66,7 +66,7 @@ def advance_blindly(columns, choice, incoming, start, stop):  # type: ignore[no-
 
 @borrowing_kernel
 def advance_by_benefit(rules, columns, scratch, choice, incoming, start, stop, stopped):  # type: ignore[no-untyped-def]
-    """Takes the events from `start` to `stop`. Returns how far it came."""
+    """Takes the events from `start` to `stop`. Returns the index of the first event that wasn't taken."""
     types, zero = len(columns.probabilities), scratch.one[0]
     learns = choice.learns_types or choice.learns_tick
     marks = columns.marks
@@ -94,12 +94,12 @@ def advance_by_benefit(rules, columns, scratch, choice, incoming, start, stop, s
                 continue
             if marks[FIRST_OLD_CELL] <= marks[LAST_OLD_CELL]:
                 count_matches(rules, columns, scratch, choice.window)
-            place, lowest = lowest_benefit(rules, columns, scratch, choice, now)
-            if place < 0:
+            position, lowest = lowest_benefit(rules, columns, scratch, choice, now)
+            if position < 0:
                 return i
             if not below(moved_by(lowest, TIE), benefit):
                 continue
-            remove(rules, columns, scratch, choice.any_match, choice.window, place)
+            remove(rules, columns, scratch, choice.any_match, choice.window, position)
             if marks[STALE]:
                 count_active(rules, columns, scratch)
         _copy_row(columns, marks[COUNT], incoming, i)

@@ -1,4 +1,4 @@
-"""What the kernels of a summary work on: rules, settings, the kept events with their counters, room to compute in.
+"""The arguments of a summary's kernels: rules, settings, kept events with their counters, and scratch memory.
 
 Numbers that may overflow doubles have the dtype of `Scratch.one`: float64, or complex128 for wide numbers
 (`wide_numbers.py`). Everything else is the same for both.
@@ -18,20 +18,20 @@ Numbers = NDArray[Any]
 """float64 or complex128."""
 
 FIFO, RANDOM, BY_BENEFIT = 0, 1, 2
-"""How a summary chooses, for kernels."""
+"""The strategies, as kernels see them."""
 
 COUNT, FIRST, NOW, SEEN, STALE, CELL, STARTED, FIRST_OLD_CELL, LAST_OLD_CELL = range(9)
-"""Places in `Columns.marks`: kept events; the oldest active initiator (COUNT: none); the last event's time; events so
-far; whether `active` must be counted again; the cell of the last kept event; whether there was an event at all; cells
-in which matches must be counted again (the last before the first: none)."""
+"""Indices into `Columns.marks`: number of kept events; oldest active initiator (equals COUNT if there is none); time of
+the last event; events so far; whether `active` must be recounted; cell of the last kept event; whether there was an
+event; first and last cell whose matches must be recounted (last < first: none)."""
 MARKS = 9
 
 LONGEST_HORIZON = 4096
-"""Events that the published rule looks ahead at most: doubles overflow long before they are reached."""
+"""Largest number of events that the published rule looks ahead. Doubles overflow long before."""
 
 
-class Rules(NamedTuple):
-    """A `CountProgram`. Moves of type t are `move_first[t]:move_first[t + 1]`, begins likewise."""
+class CountRules(NamedTuple):
+    """A `CountProgram` as arrays. Type t has the moves `move_first[t]:move_first[t + 1]`, and begins likewise."""
 
     move_first: NDArray[np.int64]
     move_source: NDArray[np.int64]
@@ -43,11 +43,11 @@ class Rules(NamedTuple):
     stays: NDArray[np.bool_]
     final: NDArray[np.bool_]
     plain_final: NDArray[np.bool_]
-    """Of the unmarked states alone."""
+    """Whether each unmarked state is final, marked or unmarked."""
 
 
-class Choice(NamedTuple):
-    """The settings of a query that kernels look at. Scalars."""
+class ChoiceSettings(NamedTuple):
+    """The settings of a query that kernels read. Scalars."""
 
     window: int
     size: int
@@ -63,23 +63,23 @@ class Choice(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Everything that a summary remembers. Rows [0, marks[COUNT]) are the kept events, oldest first."""
+    """The state of a summary. Rows [0, marks[COUNT]) are the kept events, oldest first."""
 
     time: NDArray[np.int64]
     type: NDArray[np.int64]
     weight: NDArray[np.float64]
-    """|value|, 0 for NULL: what the choice looks at."""
+    """|value|, 0 for NULL, for the choice of events."""
     payload: NDArray[np.int64]
     """The value itself: an integer, or the bits of a double."""
     valid: NDArray[np.bool_]
     number: NDArray[np.int64]
-    """Which event of the stream it is."""
+    """Index of the event in the stream."""
     own: Numbers
-    """Matches with the event that start in its own cell of the grid, as of the last count."""
+    """Matches with the event that start in its own cell, as of the last count."""
     carried: Numbers
-    """Those that start in the cell before."""
+    """Matches with the event that start in the cell before, as of the last count."""
     fresh: Numbers
-    """Those that were completed since the last count."""
+    """Matches with the event that were completed since the last count."""
     active: Numbers
     """[event, state]: A_c#Z, from marks[FIRST] on."""
     total: Numbers
@@ -88,31 +88,31 @@ class Columns(NamedTuple):
     learnt: NDArray[np.float64]
     """Decaying counts of types, of all other types, of gaps, and the decaying sum of gaps."""
     probabilities: NDArray[np.float64]
-    """Of types, as the benefit takes them."""
+    """Probabilities of types that the benefit uses."""
     tick: NDArray[np.float64]
-    """One place: the mean time between events, as the benefit takes it."""
+    """One element: the mean time between events that the benefit uses."""
 
 
 class Scratch(NamedTuple):
-    """Room for kernels. Nothing in it outlives a call, but for the table, which follows from the columns."""
+    """Scratch memory of kernels. Only the table outlives a call; it can be computed from the columns."""
 
     ways_left: Numbers
     ways_right: Numbers
     completed: Numbers
-    at_place: Numbers
+    at_cut: Numbers
     ends: NDArray[np.int64]
     pending: Numbers
     moved: Numbers
     vector: Numbers
     mean: Numbers
     table: Numbers
-    """[steps, plain state]: how many more matches a partial match is expected to be after so many events."""
+    """[events, plain state]: expected number of new matches from a partial match after so many events."""
     one: Numbers
     """[0, 1]"""
 
 
 class Incoming(NamedTuple):
-    """Events of one stream in order. Types of the expression are numbered as there; others are len(types)."""
+    """Events of one stream, ordered. Types are numbers in the automaton; all others are len(types)."""
 
     time: NDArray[np.int64]
     type: NDArray[np.int64]
@@ -122,12 +122,12 @@ class Incoming(NamedTuple):
     number: NDArray[np.int64]
 
 
-def rules_of(program: CountProgram) -> Rules:
+def rules_of(program: CountProgram) -> CountRules:
     moves = [move for row in program.moves for move in row]
     begins = [begin for row in program.begins for begin in row]
     half = program.plain_states
     plain_final = [any(program.final[state] for state in range(z, program.states, half)) for z in range(half)]
-    return Rules(
+    return CountRules(
         np.cumsum([0, *map(len, program.moves)]).astype(np.int64),
         np.array([move.source for move in moves], np.int64),
         np.array([move.target for move in moves], np.int64),
@@ -141,10 +141,10 @@ def rules_of(program: CountProgram) -> Rules:
     )
 
 
-def choice_of(query: SummaryQuery, program: CountProgram) -> Choice:
+def choice_of(query: SummaryQuery, program: CountProgram) -> ChoiceSettings:
     rules = {Strategy.FIFO: FIFO, Strategy.RANDOM: RANDOM}
     looks_ahead = query.strategy in (Strategy.CAPPED, Strategy.PUBLISHED)
-    return Choice(
+    return ChoiceSettings(
         window=query.window_us,
         size=query.size,
         rule=rules.get(query.strategy, BY_BENEFIT),
@@ -160,7 +160,7 @@ def choice_of(query: SummaryQuery, program: CountProgram) -> Choice:
 
 
 def horizon_of(query: SummaryQuery) -> int:
-    """The largest number of future events that the benefit looks at."""
+    """The largest number of future events that the benefit considers."""
     if query.strategy not in (Strategy.CAPPED, Strategy.PUBLISHED):
         return 0
     longest = LONGEST_HORIZON if query.tick_us is None else min(LONGEST_HORIZON, int(query.window_us / query.tick_us))

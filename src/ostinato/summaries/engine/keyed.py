@@ -1,8 +1,8 @@
-"""Summaries under equality predicates: one for each key, also where only some types carry the key.
+"""Summaries for equality predicates: one for each key, even if only some types have the key.
 
-With `keyed_types`, events of other types belong to every key: each key's summary gets them too, and a *base* summary
-keeps them for keys that are born later. A match without a keyed event would be found under every key; so keys count
-only words with a keyed type (`with_one_of`), and the base counts the rest, once.
+With `keyed_types`, events of other types belong to every key: each key's summary gets them. A *base* summary keeps them
+for later keys. A match without a keyed event would count for every key. So keys count only words with a keyed type
+(`with_one_of`), and the base counts the others once.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from ostinato.summaries.language.summary_query import LARGEST_TIME_US, SummaryQu
 from ostinato.summaries.language.type_automaton import compile_expression, with_one_of
 
 _KEYS_AT_ONCE = 256
-"""Keys whose copies of shared events are made together."""
+"""Number of keys whose copies of shared events are made together."""
 VERSION = 1
 _MAGIC = b"OSKS"
 _HEADER = struct.Struct("<4sHHqqqq")  # magic, version, whether `last` is there, seen, last, lengths of base and pool
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
-    """Rows of a batch, told apart."""
+class _SplitBatch:
+    """The rows of a batch, split by key."""
 
     events: SummaryEvents
     numbers: NDArray[np.int64]
     shared: NDArray[np.int64]
-    """Rows of types that carry no key, but for those that the expression doesn't use."""
+    """Rows of types without a key that the expression uses."""
     of_key: dict[Hashable, list[int]]
     """Rows with a key."""
 
 
 class KeyedSummary:
-    """All keys of one query. Changed by `advance`."""
+    """The summaries of all keys of one query. `advance` changes them."""
 
     def __init__(self, query: SummaryQuery, *, float_values: bool = False) -> None:
         self.query = query
@@ -58,7 +58,7 @@ class KeyedSummary:
             inner = with_one_of(automaton, query.keyed_types)
             self.pool = AnsweringPool(Summary(query, float_values=float_values, automaton=inner))
         self._shared: SummaryState = self.base.new_state()
-        self._old: set[Hashable] = set()  # keys that were there before this batch
+        self._old: set[Hashable] = set()  # keys before this batch
         self._seen = 0
         self._last: int | None = None
 
@@ -66,78 +66,78 @@ class KeyedSummary:
         return self.base.codes(types)
 
     def carries_key(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which events belong to their key alone. Types that the expression doesn't use belong to none."""
+        """Marks the events that belong to their key only. Types that the expression doesn't use belong to no key."""
         return np.asarray(self._is_keyed[codes], np.bool_)
 
     def is_shared(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which events belong to every key."""
+        """Marks the events that belong to every key."""
         return np.asarray(~self._is_keyed[codes] & (codes < len(self._is_keyed) - 1), np.bool_)
 
     def advance(self, keys: Sequence[Hashable], events: SummaryEvents) -> None:
-        """One key for each event, whatever it is for types without one. Events are in order of time."""
+        """One key for each event; it is ignored for types without a key. Events are ordered by time."""
         if self.query.keyed_types is None:
             self.pool.advance(keys, events)
             return
         check_order(events.time, self._last)
-        self.base.incoming(events, events.time)  # bad values are refused before anything is changed
-        batch = self._told_apart(keys, events)
-        self._bear(batch)
+        self.base.incoming(events, events.time)  # raises for bad values before anything changes
+        batch = self._split(keys, events)
+        self._add_keys(batch)
         self._copy_to_keys(batch)
         self._seen += len(events)
         self._last = int(events.time[-1]) if len(events) else self._last
 
-    def _told_apart(self, keys: Sequence[Hashable], events: SummaryEvents) -> _Batch:
+    def _split(self, keys: Sequence[Hashable], events: SummaryEvents) -> _SplitBatch:
         of_key: dict[Hashable, list[int]] = {}
         for row in np.flatnonzero(self.carries_key(events.codes)).tolist():
             of_key.setdefault(keys[row], []).append(row)
         shared = np.flatnonzero(self.is_shared(events.codes))
-        return _Batch(events, self._seen + np.arange(len(events)), shared, of_key)
+        return _SplitBatch(events, self._seen + np.arange(len(events)), shared, of_key)
 
-    def _bear(self, batch: _Batch) -> None:
-        """New keys start with what the base holds when their first event comes; the base takes the shared events."""
-        place = 0
-        for key, rows in batch.of_key.items():  # in the order of first rows
+    def _add_keys(self, batch: _SplitBatch) -> None:
+        """Adds new keys as copies of the base at their first event. The base takes the shared events."""
+        copied = 0
+        for key, rows in batch.of_key.items():  # ordered by first row
             if key not in self.pool:
                 end = int(np.searchsorted(batch.shared, rows[0]))
-                self._advance_base(batch, batch.shared[place:end])
-                place = end
+                self._advance_base(batch, batch.shared[copied:end])
+                copied = end
                 self.pool.put(key, self._from_base())
-        self._advance_base(batch, batch.shared[place:])
+        self._advance_base(batch, batch.shared[copied:])
 
-    def _advance_base(self, batch: _Batch, rows: NDArray[np.int64]) -> None:
+    def _advance_base(self, batch: _SplitBatch, rows: NDArray[np.int64]) -> None:
         if len(rows):
             self._shared = self.base.advance_numbered(batch.events.taken(rows), batch.numbers[rows], self._shared)
 
     def _from_base(self) -> SummaryState:
-        """A summary that has seen all shared events, and holds what the base kept of them."""
+        """A summary that has seen all shared events, with those that the base kept."""
         summary, count = self.pool.summary, len(self._shared)
         columns = self._shared.columns
         payload = columns.payload[:count]
         values = payload.view(np.float64) if self.base.float_values else payload
         held = SummaryEvents(columns.time[:count], columns.type[:count], values, columns.valid[:count])
-        born = summary.advance_numbered(held, columns.number[:count], summary.new_state())
+        state = summary.advance_numbered(held, columns.number[:count], summary.new_state())
         for name in ("learnt", "probabilities", "tick"):
-            getattr(born.columns, name)[:] = getattr(columns, name)
-        born.columns.marks[[SEEN, NOW, STARTED]] = columns.marks[[SEEN, NOW, STARTED]]
-        return born
+            getattr(state.columns, name)[:] = getattr(columns, name)
+        state.columns.marks[[SEEN, NOW, STARTED]] = columns.marks[[SEEN, NOW, STARTED]]
+        return state
 
-    def _copy_to_keys(self, batch: _Batch) -> None:
+    def _copy_to_keys(self, batch: _SplitBatch) -> None:
         known = list(self.pool)
-        born_at = {key: rows[0] for key, rows in batch.of_key.items() if key not in self._old}
+        first_row = {key: rows[0] for key, rows in batch.of_key.items() if key not in self._old}
         for start in range(0, len(known), _KEYS_AT_ONCE):
             names: list[Hashable] = []
-            parts: list[NDArray[np.int64]] = []
+            rows_of_keys: list[NDArray[np.int64]] = []
             for key in known[start : start + _KEYS_AT_ONCE]:
-                shared = batch.shared[np.searchsorted(batch.shared, born_at.get(key, 0)) :]
+                shared = batch.shared[np.searchsorted(batch.shared, first_row.get(key, 0)) :]
                 rows = np.union1d(shared, np.array(batch.of_key.get(key, ()), np.int64))
                 names += [key] * len(rows)
-                parts.append(rows)
-            rows = np.concatenate(parts)
+                rows_of_keys.append(rows)
+            rows = np.concatenate(rows_of_keys)
             self.pool.advance(names, batch.events.taken(rows), batch.numbers[rows])
         self._old = set(known)
 
     def ask(self, key: Hashable) -> Answer:
-        """The matches of one key; with `keyed_types`, those that have an event with the key."""
+        """The matches of one key. With `keyed_types`, those with an event of the key."""
         return self.pool.ask(key)
 
     def ask_shared(self) -> Answer:
@@ -153,14 +153,14 @@ class KeyedSummary:
         return Answering(self.base).answers(kept_by([self._shared], float_values=self.base.float_values))
 
     def to_bytes(self) -> bytes:
-        """Everything, all keys: `restore` goes on from here as if nothing had been. Keys must be whole numbers."""
+        """The state of all keys, for `restore`. Keys must be whole numbers."""
         base, pool = self._shared.to_bytes(), self.pool.to_bytes()
         has_last = self._last is not None
         header = _HEADER.pack(_MAGIC, VERSION, has_last, self._seen, self._last or 0, len(base), len(pool))
         return header + base + pool
 
     def restore(self, data: bytes) -> None:
-        """Takes what `to_bytes` gave in place of its own."""
+        """Replaces its state by that of `to_bytes`."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise damaged(STATE, "these bytes are no summaries of keys")
         _, version, has_last, seen, last, base, pool = _HEADER.unpack_from(data)

@@ -1,4 +1,4 @@
-"""A pool of summaries that is asked for many keys at once, and that goes to bytes and back as a whole."""
+"""A pool of summaries with answers for many keys at once, and its bytes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class AnsweringPool(SummaryPool):
         self._query = summary.new_state().query
 
     def kept(self, keys: Sequence[Hashable]) -> KeptColumns:
-        """What the summaries of these keys keep; nothing for a key that had no event."""
+        """The kept events of these keys. A key without events has none."""
         slots = np.fromiter((self._slots.get(key, 0) for key in keys), np.int64, len(keys))
         rows = self._integers[slots]
-        for place, key in enumerate(keys) if self._wide else ():
+        for index, key in enumerate(keys) if self._wide else ():
             if key in self._wide:
-                _put_integers(rows[place], self._wide[key])
+                _put_integers(rows[index], self._wide[key])
         size = self.summary.query.size
         marks = rows[:, -MARKS:]
-        held = np.arange(size) < marks[:, COUNT, None]
-        columns = (rows[:, at * size : (at + 1) * size][held] for at in range((rows.shape[1] - MARKS) // size))
+        is_kept = np.arange(size) < marks[:, COUNT, None]
+        columns = (rows[:, at * size : (at + 1) * size][is_kept] for at in range((rows.shape[1] - MARKS) // size))
         time, code, payload, valid, number = columns
         float_values = self.summary.float_values
         return kept_columns(marks, number, time, code, payload, valid, float_values=float_values)
@@ -53,23 +53,23 @@ class AnsweringPool(SummaryPool):
     # --- bytes ---
 
     def to_bytes(self) -> bytes:
-        """All summaries. Keys must be whole numbers: whoever has others numbers them."""
+        """All summaries. Keys must be whole numbers; callers number other keys."""
         stored = self.dump()
         keys = np.array(stored.keys, np.int64)
         header = _HEADER.pack(_MAGIC, VERSION, 0, self._query, *stored.rows.shape, len(stored.wide))
-        parts = [header, keys.tobytes(), stored.rows.tobytes()]
+        pieces = [header, keys.tobytes(), stored.rows.tobytes()]
         for key, data in stored.wide.items():
-            parts += [_WIDE.pack(key, len(data)), data]
-        return b"".join(parts)
+            pieces += [_WIDE.pack(key, len(data)), data]
+        return b"".join(pieces)
 
     def restore(self, data: bytes) -> None:
-        """Takes the summaries of `to_bytes` in place of its own."""
+        """Replaces its summaries by those of `to_bytes`."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise damaged(STATE, "these bytes are no summaries")
         _, version, _, query, count, width, wide_count = _HEADER.unpack_from(data)
         check(version == VERSION, STATE, f"it has version {version}, where version {VERSION} is read")
         if query != self._query or width != len(self.fresh_row):
-            hint = "start anew, or ask with their own query"
+            hint = "start again without this state, or use their own query"
             raise MatchError("SUMMARY_STATE", "the summaries of another query", hint=hint)
         check(0 <= count <= len(data) and 0 <= wide_count <= count, STATE, "a count is out of range")
         bytes_of = _Reader(data, _HEADER.size)
@@ -85,24 +85,24 @@ class AnsweringPool(SummaryPool):
 
 
 class _Reader:
-    """Bytes from a place on."""
+    """Reads bytes from an offset on."""
 
-    def __init__(self, data: bytes, place: int) -> None:
+    def __init__(self, data: bytes, offset: int) -> None:
         self.data = data
-        self.place = place
+        self.offset = offset
 
     def next(self, count: int) -> bytes:
-        check(0 <= count <= len(self.data) - self.place, STATE, "its bytes end too early")
-        part = self.data[self.place : self.place + count]
-        self.place += count
-        return part
+        check(0 <= count <= len(self.data) - self.offset, STATE, "its bytes end too early")
+        piece = self.data[self.offset : self.offset + count]
+        self.offset += count
+        return piece
 
     def check_end(self) -> None:
-        check(self.place == len(self.data), STATE, "its bytes go on behind its end")
+        check(self.offset == len(self.data), STATE, "its bytes go on behind its end")
 
 
 def _put_integers(row: NDArray[np.int64], state: SummaryState) -> None:
-    """What a wide summary would have in the pool's array: its integers aren't wide."""
+    """Writes the integers of a wide summary to a row of the pool's array. Only its counters are wide."""
     columns, size = state.columns, len(state.columns.time)
     by_event = (columns.time, columns.type, columns.payload, columns.valid, columns.number)
     for at, column in enumerate(by_event):

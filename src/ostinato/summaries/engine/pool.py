@@ -1,8 +1,8 @@
 """Many summaries of one query, one for each key, advanced by one call of a kernel.
 
-Each key has a row in two arrays. The kernel copies a row into the columns of a single summary, lets the key's events
-come, and copies it back: a key costs little more than its events. A summary whose counts outgrow doubles leaves the
-arrays and is kept by itself.
+Each key has a row in two arrays. The kernel copies a row into the columns of a single summary, takes the key's events,
+and copies it back. So a key costs little more than its events. If the counts of a summary overflow doubles, it leaves
+the arrays and is stored separately.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from ostinato.summaries.engine.kernel_tables import (
 )
 from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents, check_order
 from ostinato.summaries.engine.summary_state import SummaryState
-from ostinato.summaries.engine.summary_state_checks import SummaryRows, check_summaries
+from ostinato.summaries.engine.summary_state_checks import StoredSummaries, check_summaries
 
 _INTEGERS, _NUMBERS = 5, 4
-"""Columns of a kept event in the two arrays, active counters apart."""
+"""Number of columns of a kept event in the two arrays, without active counters."""
 
 
 @inline_kernel
 def _load(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
     """A row of the arrays -> the columns of a summary."""
     size, states = columns.active.shape
-    for place in range(len(columns.marks)):
-        columns.marks[place] = integers[slot, _INTEGERS * size + place]
+    for offset in range(len(columns.marks)):
+        columns.marks[offset] = integers[slot, _INTEGERS * size + offset]
     for row in range(columns.marks[COUNT]):
         columns.time[row] = integers[slot, row]
         columns.type[row] = integers[slot, size + row]
@@ -52,24 +52,24 @@ def _load(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
         columns.fresh[row] = numbers[slot, 3 * size + row]
         for z in range(states):
             columns.active[row, z] = numbers[slot, (_NUMBERS + z) * size + row]
-    place = (_NUMBERS + states) * size
+    offset = (_NUMBERS + states) * size
     for z in range(states):
-        columns.total[z] = numbers[slot, place + z]
-    place += states
+        columns.total[z] = numbers[slot, offset + z]
+    offset += states
     for i in range(len(columns.learnt)):
-        columns.learnt[i] = numbers[slot, place + i]
-    place += len(columns.learnt)
+        columns.learnt[i] = numbers[slot, offset + i]
+    offset += len(columns.learnt)
     for i in range(len(columns.probabilities)):
-        columns.probabilities[i] = numbers[slot, place + i]
-    columns.tick[0] = numbers[slot, place + len(columns.probabilities)]
+        columns.probabilities[i] = numbers[slot, offset + i]
+    columns.tick[0] = numbers[slot, offset + len(columns.probabilities)]
 
 
 @inline_kernel
 def _store(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
     """The columns of a summary -> a row of the arrays."""
     size, states = columns.active.shape
-    for place in range(len(columns.marks)):
-        integers[slot, _INTEGERS * size + place] = columns.marks[place]
+    for offset in range(len(columns.marks)):
+        integers[slot, _INTEGERS * size + offset] = columns.marks[offset]
     for row in range(columns.marks[COUNT]):
         integers[slot, row] = columns.time[row]
         integers[slot, size + row] = columns.type[row]
@@ -82,22 +82,22 @@ def _store(columns, integers, numbers, slot):  # type: ignore[no-untyped-def]
         numbers[slot, 3 * size + row] = columns.fresh[row]
         for z in range(states):
             numbers[slot, (_NUMBERS + z) * size + row] = columns.active[row, z]
-    place = (_NUMBERS + states) * size
+    offset = (_NUMBERS + states) * size
     for z in range(states):
-        numbers[slot, place + z] = columns.total[z]
-    place += states
+        numbers[slot, offset + z] = columns.total[z]
+    offset += states
     for i in range(len(columns.learnt)):
-        numbers[slot, place + i] = columns.learnt[i]
-    place += len(columns.learnt)
+        numbers[slot, offset + i] = columns.learnt[i]
+    offset += len(columns.learnt)
     for i in range(len(columns.probabilities)):
-        numbers[slot, place + i] = columns.probabilities[i]
-    numbers[slot, place + len(columns.probabilities)] = columns.tick[0]
+        numbers[slot, offset + i] = columns.probabilities[i]
+    numbers[slot, offset + len(columns.probabilities)] = columns.tick[0]
 
 
 @borrowing_kernel
 def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, slots, first, overflowed, stopped):  # type: ignore[no-untyped-def]
     """Group g of events, `first[g]:first[g + 1]`, belongs to the key in row `slots[g]`. Marks groups whose counts need
-    wide numbers in `overflowed`; their rows stay as they were."""
+    wide numbers in `overflowed`; their rows don't change."""
     for group in range(len(slots)):
         if stopped[0] != 0:
             return
@@ -116,17 +116,17 @@ def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, s
 
 @dataclass(frozen=True, slots=True)
 class PooledSummaries:
-    """All that a pool holds, to be stored somewhere."""
+    """The content of a pool, for storage."""
 
     keys: Sequence[Hashable]
     rows: NDArray[np.int64]
-    """A row for each key: its integers, then the bits of its doubles."""
+    """One row for each key: its integers, then the bits of its doubles."""
     wide: Mapping[Hashable, bytes] = field(default_factory=dict)
-    """Summaries that are kept by themselves; their rows say nothing."""
+    """Summaries that are stored separately. Their rows have no meaning."""
 
 
 class SummaryPool:
-    """The summaries of all keys. Unlike states, it is changed by `advance`."""
+    """The summaries of all keys. Unlike a state, `advance` changes it."""
 
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
@@ -138,7 +138,7 @@ class SummaryPool:
         self._numbers = np.zeros((1, width))
         self._slots: dict[Hashable, int] = {}
         self._wide: dict[Hashable, SummaryState] = {}
-        self._put(0, fresh)  # row 0 is a new summary, which others are copied from
+        self._put(0, fresh)  # row 0 is a new summary, the template of other rows
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -167,7 +167,7 @@ class SummaryPool:
     def advance(
         self, keys: Sequence[Hashable], events: SummaryEvents, numbers: NDArray[np.int64] | None = None
     ) -> None:
-        """One key for each event; events of a key are in order of time. Without `numbers`, each key counts its own."""
+        """One key for each event. Events of a key are ordered by time. `numbers` None: each key numbers its own."""
         slots = np.fromiter((self._slot(key) for key in keys), np.int64, len(events))
         order = np.argsort(slots, kind="stable")
         ordered = slots[order]
@@ -197,15 +197,15 @@ class SummaryPool:
         overflowed: NDArray[np.bool_],
     ) -> None:
         summary = self.summary
-        if not chosen.all():  # rare: some summaries are wide; their events are left out
+        if not chosen.all():  # rare: leaves out the events of wide summaries
             keep = np.repeat(chosen, np.diff(first))
             incoming = Incoming._make(column[keep] for column in incoming)
             first = np.append(0, np.cumsum(np.diff(first)[chosen]))
-        found = np.zeros(len(slots), np.bool_)
-        arrays = (self._integers, self._numbers, slots, first, found)
+        group_overflowed = np.zeros(len(slots), np.bool_)
+        arrays = (self._integers, self._numbers, slots, first, group_overflowed)
         advance_many(summary.rules, self._columns, summary.room(), summary.choice, incoming, *arrays, stop_flag())
         check_stopped()
-        overflowed[chosen] = found
+        overflowed[chosen] = group_overflowed
 
     def _advance_alone(
         self,
@@ -218,8 +218,8 @@ class SummaryPool:
         names = {slot: key for key, slot in self._slots.items()}
         for group in np.flatnonzero(chosen).tolist():
             key = names[int(slots[group])]
-            part = slice(int(first[group]), int(first[group + 1]))
-            self.put(key, self.summary.advance_numbered(events.taken(part), numbers[part], self.state(key)))
+            rows = slice(int(first[group]), int(first[group + 1]))
+            self.put(key, self.summary.advance_numbered(events.taken(rows), numbers[rows], self.state(key)))
 
     def _marks(self, slots: NDArray[np.int64], mark: int) -> NDArray[np.int64]:
         marks: NDArray[np.int64] = self._integers[slots, _INTEGERS * self.summary.query.size + mark]
@@ -237,7 +237,7 @@ class SummaryPool:
             check_order(np.array([time.min(), time.max()]), None)
 
     def state(self, key: Hashable) -> SummaryState:
-        """The summary of a key; a new one for a key that had no event."""
+        """The summary of a key; a new one if the key had no event."""
         if key in self._wide:
             return self._wide[key]
         state = self.summary.new_state()
@@ -253,39 +253,39 @@ class SummaryPool:
         else:
             self._put(slot, state.columns)
 
-    # --- all of it ---
+    # --- storage ---
 
     @property
     def fresh_row(self) -> NDArray[np.int64]:
-        """A new summary, as `PooledSummaries.rows` has it."""
+        """A new summary as a row of `PooledSummaries.rows`."""
         return np.concatenate((self._integers[0], self._numbers[0].view(np.int64)))
 
     def dump(self) -> PooledSummaries:
-        """The summaries of all keys, in the order in which the keys came."""
+        """The summaries of all keys, in order of first occurrence."""
         used = slice(1, len(self) + 1)
         rows = np.concatenate((self._integers[used], self._numbers[used].view(np.int64)), axis=1)
         return PooledSummaries(list(self), rows, {key: state.to_bytes() for key, state in self._wide.items()})
 
     def load(self, stored: PooledSummaries) -> None:
-        """Takes what `dump` gave in place of its own. Raises STATE_FORMAT for rows that are no summaries, and
-        SUMMARY_STATE where a wide summary is another query's."""
+        """Replaces its summaries by those of `dump`. Raises STATE_FORMAT for invalid rows, and SUMMARY_STATE if a wide
+        summary belongs to another query."""
         edge = self._integers.shape[1]
         check_summaries(self._summary_rows(stored.rows))
         wide = {key: self.summary.state_from_bytes(data) for key, data in stored.wide.items()}
         self._integers = np.concatenate((self._integers[:1], stored.rows[:, :edge]))
         self._numbers = np.concatenate((self._numbers[:1], stored.rows[:, edge:].view(np.float64)))
-        self._slots = {key: place + 1 for place, key in enumerate(stored.keys)}
+        self._slots = {key: index + 1 for index, key in enumerate(stored.keys)}
         self._wide = wide
 
-    def _summary_rows(self, rows: NDArray[np.int64]) -> SummaryRows:
-        """Rows of a pool, told apart as `_store` lays them out."""
+    def _summary_rows(self, rows: NDArray[np.int64]) -> StoredSummaries:
+        """Splits rows of a pool by the layout of `_store`."""
         size, states = self._columns.active.shape
         edge = self._integers.shape[1]
         integers, numbers = rows[:, :edge], rows[:, edge:].view(np.float64)
         by_event = [integers[:, at * size : (at + 1) * size] for at in range(_INTEGERS)]
         active_end = (_NUMBERS + states) * size
         learnt_end = active_end + states + len(self._columns.learnt)
-        return SummaryRows(
+        return StoredSummaries(
             marks=integers[:, _INTEGERS * size :],
             time=by_event[0],
             type=by_event[1],

@@ -1,7 +1,7 @@
-"""How likely each type is to come next, and how soon: given by the query, or learnt while the stream runs.
+"""Probability of each type, and the mean time between events: given by the query, or learnt from the stream.
 
-Counts decay, so that a stream may change its habits. What was learnt is looked at only now and then, because the
-benefit keeps a table that follows from it; when, depends on the number of events alone, so batches may be cut anywhere.
+Counts decay, so that they follow a changing stream. They are applied only from time to time, because the benefit has to
+recompute its table. The number of events alone decides when, so the size of batches doesn't matter.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.summaries.engine.kernel_tables import NOW, SEEN, STARTED
 
 LEARN_EVERY = 256
-"""Events between two looks at what was learnt; sooner at the start, at every power of two."""
+"""Events between two updates of the probabilities. At the start, updates come at every power of two."""
 
 
 @called_kernel
 def learn(columns, choice, type, time):  # type: ignore[no-untyped-def]
-    """Decaying counts of types and gaps. Returns whether probabilities and tick are now taken from them."""
+    """Updates the decaying counts of types and gaps. Returns whether probabilities and tick are due for an update."""
     learnt, marks = columns.learnt, columns.marks
     last = len(learnt) - 1
-    for place in range(last + 1):
-        learnt[place] *= choice.decay
+    for i in range(last + 1):
+        learnt[i] *= choice.decay
     learnt[type] += 1.0
     if marks[STARTED]:
         learnt[last - 1] += 1.0
@@ -30,7 +30,7 @@ def learn(columns, choice, type, time):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def settle_learning(columns, choice):  # type: ignore[no-untyped-def]
-    """Each type of the expression is taken as seen once more than it was: no probability is 0."""
+    """Updates probabilities and tick. Adds 1 to the count of each type, so that none has probability 0."""
     learnt = columns.learnt
     types = len(columns.probabilities)
     if choice.learns_types:

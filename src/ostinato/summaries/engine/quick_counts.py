@@ -1,10 +1,10 @@
-"""Kept events of many summaries -> matches, and for each event those it is in, in doubles. For small summaries.
+"""Kept events of many summaries -> numbers of matches, in total and by event, as doubles. For small summaries.
 
-Each start is followed through its window, forwards and back: O(w d) for each of them, where the bridges need O(Z d) for
-each event. Small summaries are faster so, above all when there are many of them.
+The kernel follows each start through its window, forwards and back: O(w d) for each start. Bridges need O(Z d) for each
+event. This is faster for small summaries, above all for many of them.
 
-Counts only ever grow by additions and products of whole numbers that aren't negative. So if a result is below `EXACT`,
-nothing that went into it was rounded; a result that isn't (or is NaN) must be counted with integers.
+Counts only use additions and products of non-negative whole numbers. So a result below `EXACT` was never rounded. Any
+other result (also NaN) must be counted with integers.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.summaries.engine.bridge_kernels import begins
 
 EXACT = 2.0**53
-"""Up to here doubles hold every whole number."""
+"""Doubles represent every whole number up to here."""
 
 
 @inline_kernel
 def _follow(rules, type, start, end, forward):  # type: ignore[no-untyped-def]
-    """`forward[k]`: partial matches with the start, by state, before event start + k. Returns the complete ones."""
+    """`forward[k]`: partial matches with the start, by state, before event start + k. Returns the number of matches."""
     states = len(rules.final)
     for z in range(states):
         forward[1, z] = 0.0
@@ -39,7 +39,7 @@ def _follow(rules, type, start, end, forward):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def _come_back(rules, type, start, end, forward, backward, contributions):  # type: ignore[no-untyped-def]
-    """Adds to each event behind the start the matches with both. `backward`: ways to complete, by state."""
+    """Adds to each event after the start the matches with both. `backward`: ways to complete, by state."""
     states = len(rules.final)
     old = 0
     for z in range(states):
@@ -57,8 +57,8 @@ def _come_back(rules, type, start, end, forward, backward, contributions):  # ty
 
 @borrowing_kernel
 def count_each(rules, first, time, type, window, forward, backward, totals, contributions, stopped):  # type: ignore[no-untyped-def]
-    """Summary i keeps the events `first[i]:first[i + 1]`. `rules` count (their moves have no weights); `forward` has a
-    row more than the largest summary has events, `backward` two, both a column for each state."""
+    """Summary i has the events `first[i]:first[i + 1]`. The moves of `rules` have no weights. `forward` has one row
+    more than the largest summary has events, `backward` has two rows. Both have a column for each state."""
     for summary in range(len(totals)):
         if stopped[0] != 0:
             return

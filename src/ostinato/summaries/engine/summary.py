@@ -1,7 +1,7 @@
 """The driver of a summary: `advance(events, state)` takes events, `ask(state)` answers, both without side effects.
 
-What goes in: a `SummaryQuery`, then columns of events in order of time. What comes out: states, and answers with the
-aggregate, the kept events and what each of them contributes. Answers are exact; floats only decide who is kept.
+Input: a `SummaryQuery`, then columns of events ordered by time. Output: states, and answers with the aggregate, the
+kept events and their contributions. Answers are exact; doubles only choose the kept events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, QueryError, did_you_mean
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.summaries.engine.bridges import Kept, contributions
+from ostinato.summaries.engine.bridges import KeptEvents, contributions
 from ostinato.summaries.engine.counter_moves import benefit_program, count_program, sum_program
 from ostinato.summaries.engine.keeping_strategies import advance_blindly, advance_by_benefit
 from ostinato.summaries.engine.kernel_tables import (
@@ -39,18 +39,18 @@ from ostinato.summaries.language.summary_query import LARGEST_TIME_US, SummaryAg
 from ostinato.summaries.language.type_automaton import Automaton, compile_expression
 
 _CHUNK = 4096
-"""Events after which a copy is taken, from which wide numbers could start."""
+"""Events between two copies of the state. After an overflow, wide numbers start from the last copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryEvents:
-    """Events in order of time (equal times: in order of arrival). `codes` come from `Summary.codes`."""
+    """Events ordered by time, and by arrival for equal times. `codes` come from `Summary.codes`."""
 
     time: NDArray[np.int64]
     codes: NDArray[np.int64]
     values: NDArray[np.int64] | NDArray[np.float64] | None = None
     valid: NDArray[np.bool_] | None = None
-    """Where a value isn't NULL; None: everywhere."""
+    """Whether each value isn't NULL; None: no NULLs."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -64,32 +64,32 @@ class SummaryEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptEvent:
+class CountedEvent:
     number: int
-    """Which event of the stream it was, from 0; those of other types count."""
+    """Index of the event in the stream, from 0. Events of other types count."""
     time_us: int
     type: str
     value: int | float | None
     contribution: int
-    """In how many matches it is."""
+    """Number of matches that contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """As of the last event. `value` is the aggregate: exact for COUNT and for SUM of integers, else rounded once."""
+    """The answer as of the last event. `value` is exact for COUNT and for SUM of integers, else rounded once."""
 
     value: int | float | None
     count: int
-    kept: tuple[KeptEvent, ...]
+    kept: tuple[CountedEvent, ...]
     seen: int
     """Events of the stream so far."""
 
 
 class Summary:
-    """One query, compiled. Holds no events: those are in states."""
+    """One compiled query. It holds no events: states do."""
 
     def __init__(self, query: SummaryQuery, *, float_values: bool = False, automaton: Automaton | None = None) -> None:
-        """`automaton` counts other words than the query's expression, over the same types."""
+        """`automaton` replaces that of the query's expression, over the same types."""
         self.query = query
         self.automaton = automaton or compile_expression(query.expression, query.declared())
         self._check_types()
@@ -101,11 +101,11 @@ class Summary:
         self._scratch: dict[bool, Scratch] = {}
         self._known = {name: code for code, name in enumerate(self.automaton.types)}
         self._spelt = frozenset(re.findall(r"\w{2,}", query.expression)) - frozenset(self._known)
-        """What looks like a name and was read as letters, because nobody said that it is one."""
-        # A set's repr has another order in another process.
+        """Words of the expression that were read as single letters, because no such type was declared."""
+        # The repr of a set depends on the process.
         keyed = None if query.keyed_types is None else sorted(query.keyed_types)
-        asked = (replace(query, keyed_types=None), keyed, float_values, self.automaton)
-        self._fingerprint = hashlib.sha256(repr(asked).encode()).digest()[:16]
+        identity = (replace(query, keyed_types=None), keyed, float_values, self.automaton)
+        self._fingerprint = hashlib.sha256(repr(identity).encode()).digest()[:16]
 
     def _check_types(self) -> None:
         query, types = self.query, self.automaton.types
@@ -126,7 +126,7 @@ class Summary:
     def codes(self, types: Sequence[str | None]) -> NDArray[np.int64]:
         """Names of types as numbers. Types that the expression doesn't use share one number."""
         other = len(self.automaton.types)
-        found = np.fromiter((self._known.get(name, other) for name in types), np.int64, len(types))  # type: ignore[arg-type]
+        codes = np.fromiter((self._known.get(name, other) for name in types), np.int64, len(types))  # type: ignore[arg-type]
         for name in self._spelt.intersection(types):
             raise MatchError(
                 "SUMMARY_UNKNOWN_TYPE",
@@ -135,15 +135,15 @@ class Summary:
             )
         if self.query.unknown_types is UnknownTypes.REFUSE:
             declared = self.query.declared() | set(self.automaton.types)
-            for place in np.flatnonzero(found == other).tolist():
-                name = types[place]
+            for index in np.flatnonzero(codes == other).tolist():
+                name = types[index]
                 if name not in declared:
                     hint = did_you_mean(str(name), declared)
                     raise MatchError("SUMMARY_UNKNOWN_TYPE", f"an event of the unknown type {name!r}", hint=hint)
-        return found
+        return codes
 
     def incoming(self, events: SummaryEvents, number: NDArray[np.int64]) -> Incoming:
-        """The events as kernels take them. `number` tells which of the stream each is."""
+        """The events as kernel arguments. `number`: the index of each event in the stream."""
         rows = len(events)
         time, codes = (np.ascontiguousarray(column, np.int64) for column in (events.time, events.codes))
         valid = np.ones(rows, np.bool_) if events.valid is None else np.ascontiguousarray(events.valid, np.bool_)
@@ -151,7 +151,7 @@ class Summary:
         if events.values is None:
             values, valid = np.zeros(rows, dtype), np.zeros(rows, np.bool_)
         else:
-            # The expression may not use the event: then its value is never added, whatever it is.
+            # Values of events that the expression doesn't use are never added.
             valid = valid & (codes < len(self.automaton.types))
             values = np.where(valid, events.values, 0).astype(dtype)
         weight = np.abs(values.astype(np.float64))
@@ -163,13 +163,13 @@ class Summary:
 
     @property
     def adds_floats(self) -> bool:
-        """Whether answers add up doubles, which have to be finite."""
+        """Whether answers add doubles, which have to be finite."""
         return self.float_values and self.query.aggregate is not SummaryAggregate.COUNT
 
     # --- state --------------------------------------------------------------------------------------------------------
 
     def new_state(self) -> SummaryState:
-        """A summary of nothing."""
+        """An empty summary."""
         types = self.automaton.types
         columns = empty_columns(self.query.size, self.program.states, len(types))
         given = dict(self.query.probabilities or ())
@@ -181,21 +181,21 @@ class Summary:
         return state_from_bytes(data, self.new_state(), adds_floats=self.adds_floats)
 
     def room(self, wide: bool = False) -> Scratch:
-        """Room to compute in, for one thread."""
+        """Scratch memory for one thread."""
         if wide not in self._scratch:
             program, query = self.program, self.query
             self._scratch[wide] = new_scratch(query.size, program.states, program.plain_states, horizon_of(query), wide)
         return self._scratch[wide]
 
     def advance(self, events: SummaryEvents, state: SummaryState) -> SummaryState:
-        """The summary after some more events. The state given stays as it was."""
+        """The summary after more events. The given state doesn't change."""
         marks = state.columns.marks
         check_order(events.time, int(marks[NOW]) if marks[STARTED] else None)
         numbers = marks[SEEN] + np.arange(len(events), dtype=np.int64)
         return self.advance_numbered(events, numbers, state)
 
     def advance_numbered(self, events: SummaryEvents, numbers: NDArray[np.int64], state: SummaryState) -> SummaryState:
-        """`advance` for events that are known to be in order, and have numbers of their own."""
+        """`advance` for events that are known to be ordered and have numbers."""
         incoming = self.incoming(events, numbers)
         state = state.copied()
         start = 0
@@ -220,11 +220,11 @@ class Summary:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def ask(self, state: SummaryState) -> Answer:
-        """The aggregate over all matches among the kept events, those that are older than the window too."""
+        """The aggregate over all matches among the kept events, also those older than the window."""
         columns, kept_rows = state.columns, len(state)
         values = self._values(state)
         exact, unit = _as_integers(values)
-        kept = Kept(columns.time[:kept_rows].tolist(), columns.type[:kept_rows].tolist(), exact)
+        kept = KeptEvents(columns.time[:kept_rows].tolist(), columns.type[:kept_rows].tolist(), exact)
         counted = contributions(self._count, kept, self.query.window_us)
         count = int(counted.total)
         value: int | float | None = count
@@ -232,8 +232,8 @@ class Summary:
             total = contributions(sum_program(self._count), kept, self.query.window_us).total
             value = self._rounded(Fraction(total, unit), count)
         events = tuple(
-            KeptEvent(int(number), int(time), self.automaton.types[type], value_of, int(part))
-            for number, time, type, value_of, part in zip(
+            CountedEvent(int(number), int(time), self.automaton.types[type], value_of, int(share))
+            for number, time, type, value_of, share in zip(
                 columns.number[:kept_rows], kept.times, kept.types, values, counted.of_event, strict=True
             )
         )
@@ -257,7 +257,7 @@ class Summary:
 
 
 def check_order(time: NDArray[np.int64], last: int | None) -> None:
-    """Times must not fall, nor lie before the last one of an earlier batch."""
+    """Raises if times aren't ascending, or start before the last time of an earlier batch."""
     if not len(time):
         return
     before = np.concatenate((time[:1] if last is None else [last], time[:-1]))
@@ -270,7 +270,7 @@ def check_order(time: NDArray[np.int64], last: int | None) -> None:
 
 
 def _as_integers(values: Sequence[int | float | None]) -> tuple[list[int], int]:
-    """The values times a power of two that makes all of them integers (NULL: 0), and that power."""
+    """The values multiplied by a power of two that makes them integers (NULL: 0), and that power."""
     ratios = [(0, 1) if value is None else value.as_integer_ratio() for value in values]
     unit = max((denominator for _, denominator in ratios), default=1)
     return [numerator * (unit // denominator) for numerator, denominator in ratios], unit

@@ -1,8 +1,8 @@
-"""What a summary remembers between two batches, and its bytes.
+"""The state of a summary between two batches, and its bytes.
 
-The counters of the choice are kept with the events, although they could be counted again: they are doubles, and the
-order in which they grew is in their last digits. So a stream cut into batches in any way, stored and restored in
-between, keeps the very same events.
+The counters of the choice are stored with the events, although they could be recounted: they are doubles, and their
+last digits depend on the order of additions. So a stream keeps the same events, however it is split into batches,
+stored and restored.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ VERSION = 1
 _MAGIC = b"OSUM"
 _HEADER = struct.Struct("<4sHBB16sqqq")  # magic, version, wide, unused, query, kept events, states, types
 _BY_EVENT = 10
-"""So many of the columns have a row for each event, the first of the tuple."""
+"""The first columns of the tuple, which have a row for each event."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryState:
-    """Immutable by agreement: engines copy the columns before they change them."""
+    """Immutable by convention: engines copy the columns before they change them."""
 
     columns: Columns
     query: bytes
-    """Stands for the query and its settings: the state of another one isn't taken."""
+    """Fingerprint of the query and its settings. States of other queries are refused."""
 
     @property
     def is_wide(self) -> bool:
@@ -64,29 +64,31 @@ class SummaryState:
 
 
 def state_from_bytes(data: bytes, new: SummaryState, *, adds_floats: bool) -> SummaryState:
-    """Reads `to_bytes`. `new` is a summary of nothing, of the same query; `adds_floats` is `Summary.adds_floats`."""
+    """Reads `to_bytes`. `new` is an empty summary of the same query; `adds_floats` is `Summary.adds_floats`."""
     if len(data) < _HEADER.size or data[:4] != _MAGIC:
         raise damaged(STATE, "these bytes are no summary")
     _, version, wide, _, of_query, count, states, types = _HEADER.unpack_from(data)
     check(version == VERSION, STATE, f"it has version {version}, where version {VERSION} is read")
     if of_query != new.query:
-        raise MatchError("SUMMARY_STATE", "the summary of another query", hint="start anew, or ask with its own query")
+        raise MatchError(
+            "SUMMARY_STATE", "the summary of another query", hint="start again without this state, or use its own query"
+        )
     size = len(new.columns.time)
     check(
         (states, types) == (new.columns.active.shape[1], len(new.columns.probabilities)), STATE, "it has other states"
     )
     check(0 <= count <= size and wide in (0, 1), STATE, "it keeps more events than it has room for")
     columns = empty_columns(size, states, types, bool(wide))
-    place = _HEADER.size
+    offset = _HEADER.size
     for number, column in enumerate(columns):
         into = column[:count] if number < _BY_EVENT else column
-        check(place + into.nbytes <= len(data), STATE, "its bytes end too early")
+        check(offset + into.nbytes <= len(data), STATE, "its bytes end too early")
         if column.dtype == np.bool_:
-            check_ranges(STATE, {"a flag": (np.frombuffer(data, np.uint8, into.size, place), 0, 1)})
-        values = np.frombuffer(data, column.dtype, into.size, place)
+            check_ranges(STATE, {"a flag": (np.frombuffer(data, np.uint8, into.size, offset), 0, 1)})
+        values = np.frombuffer(data, column.dtype, into.size, offset)
         into[...] = values.reshape(into.shape)
-        place += into.nbytes
-    check(place == len(data), STATE, "its bytes go on behind its end")
+        offset += into.nbytes
+    check(offset == len(data), STATE, "its bytes go on behind its end")
     check(columns.marks[COUNT] == count, STATE, "it keeps another number of events than it says")
     check_summaries(rows_of_one(columns, adds_floats=adds_floats))
     return SummaryState(columns, new.query)

@@ -1,6 +1,6 @@
-"""Summaries that were read back -> STATE_FORMAT where kernels couldn't trust them.
+"""Checks restored summaries before kernels use them: STATE_FORMAT.
 
-The same rules hold for one summary and for the rows of a pool, so a summary is looked at as a pool of one row.
+The same rules hold for one summary and for the rows of a pool, so a summary is checked as a pool of one row.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _MARKS = {
     FIRST_OLD_CELL: (-LARGEST, LARGEST),
     LAST_OLD_CELL: (-LARGEST, LARGEST),
 }
-"""The least and the greatest number at each place of the marks; COUNT is at most the size of a summary."""
+"""The smallest and largest value of each mark. COUNT is at most the size of a summary."""
 
 
-class SummaryRows(NamedTuple):
-    """Summaries, one a row: [summary, event] where there is a column for each event."""
+class StoredSummaries(NamedTuple):
+    """Restored summaries, one for each row. Columns of events are [summary, event]."""
 
     marks: Ints
     time: Ints
     type: Ints
     value: NDArray[Any]
-    """Doubles where the aggregate adds doubles up, otherwise any integers."""
+    """Doubles if the aggregate adds doubles, otherwise any integers."""
     valid: Ints
     number: Ints
     counts: tuple[NDArray[Any], ...]
@@ -59,9 +59,9 @@ class SummaryRows(NamedTuple):
     tick: NDArray[np.float64]
 
 
-def rows_of_one(columns: Columns, *, adds_floats: bool) -> SummaryRows:
+def rows_of_one(columns: Columns, *, adds_floats: bool) -> StoredSummaries:
     """A single summary."""
-    return SummaryRows(
+    return StoredSummaries(
         marks=columns.marks[None],
         time=columns.time[None],
         type=columns.type[None],
@@ -76,8 +76,8 @@ def rows_of_one(columns: Columns, *, adds_floats: bool) -> SummaryRows:
     )
 
 
-def check_summaries(rows: SummaryRows) -> None:
-    """Raises STATE_FORMAT. Events behind the last one that a summary keeps are not looked at."""
+def check_summaries(rows: StoredSummaries) -> None:
+    """Raises STATE_FORMAT. Ignores rows after the last kept event of a summary."""
     marks, size, types = rows.marks, rows.time.shape[1], rows.probabilities.shape[1]
     check_ranges(STATE, {"the number of kept events": (marks[:, COUNT], 0, np.minimum(size, marks[:, SEEN]))})
     check_ranges(STATE, {f"mark {mark}": (marks[:, mark], *limits) for mark, limits in _MARKS.items()})

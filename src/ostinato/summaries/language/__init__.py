@@ -1,1 +1,1 @@
-"""What a summary is asked for: a regular expression over event types, and its automaton."""
+"""The query of a summary: a regular expression over event types, and its automaton."""

@@ -1,7 +1,6 @@
-"""What a stream summary is asked to keep: expression, window, size, aggregate, and how it chooses.
+"""The query of a stream summary: expression, window, size, aggregate and strategy.
 
-The expression is text here; `summaries/language/type_expression.py` reads it. Everything is checked on the way in, so
-whoever holds a `SummaryQuery` holds one that can be run.
+The expression is text here; `summaries/language/type_expression.py` parses it. The constructor checks everything else.
 """
 
 from __future__ import annotations
@@ -14,48 +13,48 @@ from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_query import Selection
 
 LARGEST_TIME_US = 1 << 60
-"""Times and windows stay below it in size (36,000 years), so that sums of a few of them fit into 64 bits."""
+"""Bound of times and windows (36,000 years). Sums of a few of them fit into 64 bits."""
 PROBABILITY_SLACK = 1e-6
-"""By how much given probabilities may miss 1: they are often printed with few digits."""
+"""Largest deviation of the sum of given probabilities from 1. They are often printed with few digits."""
 
 
 class SummaryAggregate(enum.Enum):
     COUNT = "COUNT"
     """The number of matches."""
     SUM = "SUM"
-    """The values of all events of all matches added up; an event counts once for each match that it is in."""
+    """The sum of the values of all events of all matches. An event counts once for each match that contains it."""
     AVG = "AVG"
     """SUM divided by COUNT: the mean sum of a match, not the mean value of an event."""
 
 
 class Strategy(enum.Enum):
-    """Which event gives way to a newcomer when the summary is full."""
+    """The rule that chooses the event to drop when the summary is full."""
 
     CAPPED = "capped"
-    """The lowest benefit; the future is looked at for at most as many events as could find a place (see the card)."""
+    """Lowest benefit. It looks ahead for at most as many events as the summary has room for (see the paper card)."""
     PUBLISHED = "published"
-    """The lowest benefit as printed: the future lasts as long as the window, and all of it is taken as kept."""
+    """Lowest benefit as published: it looks ahead for the full window, and assumes that all later events are kept."""
     PRESENT = "present"
-    """The fewest matches now."""
+    """Fewest matches so far."""
     FIFO = "fifo"
     """The oldest."""
     RANDOM = "random"
-    """Anyone, by `seed` and the number of events seen so far."""
+    """A random event, by `seed` and the number of events so far."""
 
 
 class UnknownTypes(enum.Enum):
     SKIP = "skip"
-    """An event of a type that nobody named is never kept, but it counts as an event that came."""
+    """Events of unnamed types are never kept, but they count as events."""
     REFUSE = "refuse"
-    """It is an error."""
+    """An event of an unnamed type is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryQuery:
     """One summary (for each key, if there are keys).
 
-    `probabilities` of types are given, or None: learnt while the stream runs. Types of the stream that the expression
-    doesn't name may be among them. `tick_us` is the mean time between two events, or None: learnt too.
+    `probabilities` of types are given, or learnt from the stream (None). They may include types that the expression
+    doesn't name. `tick_us` is the mean time between two events, given or learnt (None).
     """
 
     expression: str
@@ -65,16 +64,16 @@ class SummaryQuery:
     selection: Selection = Selection.ANY
     strategy: Strategy = Strategy.CAPPED
     types: tuple[str, ...] = ()
-    """Types that may occur, beside those of the expression. Names of several letters are read as such if they are here,
-    among the probabilities, or in backquotes."""
+    """Types that may occur besides those of the expression. A name of several letters must be here, among the
+    probabilities, or in backquotes."""
     probabilities: tuple[tuple[str, float], ...] | None = None
     tick_us: float | None = None
     unknown_types: UnknownTypes = UnknownTypes.SKIP
     partition_by: tuple[str, ...] = ()
     keyed_types: frozenset[str] | None = None
-    """Types whose events must agree on `partition_by`; events of other types go with every key. None: all types."""
+    """Types whose events must agree on `partition_by`. Events of other types belong to every key. None: all types."""
     half_life_events: int = 2000
-    """After how many events one counts half, where probabilities or the tick are learnt."""
+    """Number of events after which an event counts half, if probabilities or the tick are learnt."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -109,5 +108,5 @@ class SummaryQuery:
             raise QueryError("SUMMARY_PROBABILITIES", f"the probabilities add up to {total:.6g}, not to 1", hint=hint)
 
     def declared(self) -> frozenset[str]:
-        """All names that are known to be types."""
+        """All declared names of types."""
         return frozenset(self.types) | frozenset(name for name, _ in self.probabilities or ())

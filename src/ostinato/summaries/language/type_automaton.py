@@ -1,8 +1,8 @@
 """Regular expression over event types -> trimmed minimal deterministic automaton.
 
-A match is a set of positions, so every word must have one run: the automaton is deterministic. No transition leads back
-to its start, which may so stand for "nothing taken yet": merging a loop into it would lose counts. The empty word is no
-match. Stages: tree -> positions that may follow one another -> sets of positions -> merged states.
+A match is a set of events, so every word must have exactly one run: the automaton is deterministic. No transition leads
+back to the start state, so it always means "no event taken". Merging a loop into it would lose counts. The empty word
+isn't a match. Stages: tree -> positions that may follow one another -> sets of positions -> merged states.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ostinato.errors import QueryError
-from ostinato.summaries.language.type_expression import Choice, Letter, Repeat, Sequence, Tree, parse
+from ostinato.summaries.language.type_expression import Letter, Tree, TypeChoice, TypeRepeat, TypeSequence, parse
 
 START = 0
 NO_STATE = -1
 MAX_STATES = 1024
-"""Counters take room by the square of the states: an expression with more is a mistake."""
+"""Largest number of states. Counters need memory by its square."""
 
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """States are numbered in the order of their discovery, `START` first; types in the order of the text."""
+    """States are numbered in order of discovery, `START` first. Types have the order of the text."""
 
     types: tuple[str, ...]
     next_state: tuple[tuple[int, ...], ...]
@@ -28,7 +28,7 @@ class Automaton:
     final: tuple[bool, ...]
 
     def dump(self) -> str:
-        """One line a state: where each type leads.
+        """One line for each state, with its transitions.
 
         >>> print(compile_expression("A(B*C)*D").dump())
         0: A->1
@@ -49,7 +49,7 @@ def compile_expression(text: str, declared: frozenset[str] = frozenset()) -> Aut
 
 
 def with_one_of(automaton: Automaton, types: frozenset[str]) -> Automaton:
-    """The words among those accepted that have at least one letter of the types.
+    """The automaton of the accepted words with at least one letter of `types`.
 
     >>> print(with_one_of(compile_expression("a+b?"), frozenset("b")).dump())
     0: a->1
@@ -74,7 +74,7 @@ def with_one_of(automaton: Automaton, types: frozenset[str]) -> Automaton:
 
 
 def _trimmed(automaton: Automaton) -> Automaton:
-    """Without moves into states from which no final one is reached."""
+    """The automaton without transitions into states that reach no final state."""
     alive = {state for state, is_final in enumerate(automaton.final) if is_final}
     while True:
         more = {s for s, row in enumerate(automaton.next_state) if s not in alive and alive.intersection(row)}
@@ -94,7 +94,7 @@ class _Fragment:
 
 @dataclass(slots=True)
 class _Positions:
-    """Glushkov's construction: `follow[p]` may come after position p; position 0 stands before all."""
+    """Glushkov's construction: `follow[p]` may come after position p. Position 0 is before all others."""
 
     types: list[str] = field(default_factory=lambda: [""])
     follow: list[set[int]] = field(default_factory=lambda: [set()])
@@ -107,16 +107,18 @@ class _Positions:
                 self.follow.append(set())
                 here = frozenset({len(self.types) - 1})
                 return _Fragment(False, here, here)
-            case Choice(parts):
-                found = [self.fragment(part) for part in parts]
-                first = frozenset().union(*(part.first for part in found))
-                return _Fragment(any(f.nullable for f in found), first, frozenset().union(*(f.last for f in found)))
-            case Sequence(parts):
-                whole = _Fragment(True, frozenset(), frozenset())
-                for part in parts:
-                    whole = self._joined(whole, self.fragment(part))
-                return whole
-            case Repeat(body, at_least_once, more_than_once):
+            case TypeChoice(parts):
+                fragments = [self.fragment(item) for item in parts]
+                first = frozenset().union(*(item.first for item in fragments))
+                return _Fragment(
+                    any(f.nullable for f in fragments), first, frozenset().union(*(f.last for f in fragments))
+                )
+            case TypeSequence(parts):
+                result = _Fragment(True, frozenset(), frozenset())
+                for item in parts:
+                    result = self._joined(result, self.fragment(item))
+                return result
+            case TypeRepeat(body, at_least_once, more_than_once):
                 inner = self.fragment(body)
                 if more_than_once:
                     self._connect(inner, inner)
@@ -135,14 +137,14 @@ class _Positions:
 
 def _positions(tree: Tree) -> _Positions:
     positions = _Positions()
-    whole = positions.fragment(tree)
-    positions.follow[0] |= whole.first
-    positions.last = whole.last
+    result = positions.fragment(tree)
+    positions.follow[0] |= result.first
+    positions.last = result.last
     return positions
 
 
 def _deterministic(positions: _Positions) -> Automaton:
-    """Sets of positions. Every position leads to a last one, so no state is dead; {0} is never entered again."""
+    """Subset construction. Every position leads to a last one, so no state is dead. {0} is never entered again."""
     types = tuple(dict.fromkeys(positions.types[1:]))
     start = frozenset({0})
     sets = [start]
@@ -151,7 +153,9 @@ def _deterministic(positions: _Positions) -> Automaton:
     for current in sets:  # grows while it is read
         if len(sets) > MAX_STATES:
             message = f"the expression needs an automaton of more than {MAX_STATES:,} states"
-            raise QueryError("SUMMARY_EXPRESSION", message, hint="choices that can be told apart sooner need fewer")
+            raise QueryError(
+                "SUMMARY_EXPRESSION", message, hint="alternatives that differ in their first types need fewer"
+            )
         after = set().union(*(positions.follow[p] for p in current))
         row = []
         for name in types:
@@ -165,7 +169,7 @@ def _deterministic(positions: _Positions) -> Automaton:
 
 
 def _merged(automaton: Automaton) -> Automaton:
-    """States that accept the same words become one (Moore); the start stays alone."""
+    """Merges states that accept the same words (Moore). The start isn't merged."""
     states = range(len(automaton.final))
     kind = [0 if state == START else 1 + automaton.final[state] for state in states]
     while True:
@@ -179,21 +183,21 @@ def _merged(automaton: Automaton) -> Automaton:
             break
         kind = refined
     chosen = {kind[state]: state for state in reversed(states)}
-    place = {number: index for index, number in enumerate(sorted(chosen, key=chosen.__getitem__))}
+    number_of = {number: index for index, number in enumerate(sorted(chosen, key=chosen.__getitem__))}
     rows = []
-    for number in place:
+    for number in number_of:
         row = automaton.next_state[chosen[number]]
-        rows.append(tuple(NO_STATE if to == NO_STATE else place[kind[to]] for to in row))
-    return Automaton(automaton.types, tuple(rows), tuple(automaton.final[chosen[number]] for number in place))
+        rows.append(tuple(NO_STATE if to == NO_STATE else number_of[kind[to]] for to in row))
+    return Automaton(automaton.types, tuple(rows), tuple(automaton.final[chosen[number]] for number in number_of))
 
 
 def _numbered(automaton: Automaton) -> Automaton:
-    """The same automaton, states in the order of a search in breadth."""
+    """Renumbers the states in breadth-first order."""
     order = [START]
     for state in order:  # grows while it is read
         order += [to for to in dict.fromkeys(automaton.next_state[state]) if to != NO_STATE and to not in order]
-    place = {state: index for index, state in enumerate(order)}
+    number_of = {state: index for index, state in enumerate(order)}
     rows = tuple(
-        tuple(NO_STATE if to == NO_STATE else place[to] for to in automaton.next_state[state]) for state in order
+        tuple(NO_STATE if to == NO_STATE else number_of[to] for to in automaton.next_state[state]) for state in order
     )
     return Automaton(automaton.types, rows, tuple(automaton.final[state] and state != START for state in order))

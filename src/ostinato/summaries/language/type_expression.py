@@ -1,4 +1,4 @@
-"""Text of a regular expression over event types -> tree. Errors point at the place in the text."""
+"""Text of a regular expression over event types -> tree. Errors have a caret."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class TypeSequence:
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TypeChoice:
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class TypeRepeat:
     """`*`, `+` or `?`."""
 
     body: Tree
@@ -33,19 +33,19 @@ class Repeat:
     more_than_once: bool
 
 
-Tree = Letter | Sequence | Choice | Repeat
+Tree = Letter | TypeSequence | TypeChoice | TypeRepeat
 
 MAX_DEPTH = 50
 MAX_TYPES = 1_000
-"""Types that an expression may write; building its automaton takes time by the square of them."""
+"""Largest number of types in an expression. Building its automaton takes quadratic time."""
 _REPEATS = {"*": (False, True), "+": (True, True), "?": (False, False)}
 
 
 def parse(text: str, declared: frozenset[str] = frozenset()) -> Tree:
-    """Reads the expression. A run of letters is one type if it is declared or in backquotes, else one type a letter.
+    """Parses the expression. A run of letters is one type if it is declared or in backquotes, else one type per letter.
 
     >>> parse("A(B|C)*")
-    Sequence(parts=(Letter(type='A'), Repeat(body=Choice(parts=(Letter(type='B'), Letter(type='C'))), ...)))
+    TypeSequence(parts=(Letter(type='A'), TypeRepeat(body=TypeChoice(parts=(Letter(type='B'), Letter(type='C'))), ...)))
     >>> parse("order item+", frozenset({"order", "item"})).parts[0]
     Letter(type='order')
     """
@@ -71,25 +71,25 @@ class _Token:
 
 def _tokens(text: str, declared: frozenset[str]) -> list[_Token]:
     tokens: list[_Token] = []
-    place = 0
-    while place < len(text):
-        start, char = place, text[place]
-        place += 1
+    position = 0
+    while position < len(text):
+        start, char = position, text[position]
+        position += 1
         if char.isspace():
             continue
         if char == "`":
-            end = text.find("`", place)
-            if end <= place:
+            end = text.find("`", position)
+            if end <= position:
                 token = _Token(char, Span(start, len(text)), False)
                 raise _error(text, token, "a name in backquotes has a letter or more, and a second backquote")
-            tokens.append(_Token(text[place:end], Span(start, end + 1), True))
-            place = end + 1
+            tokens.append(_Token(text[position:end], Span(start, end + 1), True))
+            position = end + 1
         elif char.isalnum() or char == "_":
-            while place < len(text) and (text[place].isalnum() or text[place] == "_"):
-                place += 1
-            tokens += _types_of_run(text, Span(start, place), declared)
+            while position < len(text) and (text[position].isalnum() or text[position] == "_"):
+                position += 1
+            tokens += _types_of_run(text, Span(start, position), declared)
         else:
-            tokens.append(_Token(char, Span(start, place), False))
+            tokens.append(_Token(char, Span(start, position), False))
     return tokens
 
 
@@ -107,22 +107,22 @@ def _types_of_run(text: str, span: Span, declared: frozenset[str]) -> list[_Toke
 
 def _error(text: str, token: _Token | None, why: str) -> QueryError:
     if token is None:
-        found, span = "the end", Span(len(text), len(text) + 1)
+        described, span = "the end", Span(len(text), len(text) + 1)
     else:
-        found, span = f"'{token.text}'", token.span
+        described, span = f"'{token.text}'", token.span
     hint = "types, ( ), |, *, + and ? make an expression, such as a(b*c)*d(e|f)g*"
-    return QueryError("SUMMARY_EXPRESSION", f"unexpected {found}: {why}", hint=hint, text=text, span=span)
+    return QueryError("SUMMARY_EXPRESSION", f"unexpected {described}: {why}", hint=hint, text=text, span=span)
 
 
 @dataclass(slots=True)
 class _Parser:
     text: str
     tokens: list[_Token]
-    place: int = 0
+    position: int = 0
     open_groups: int = 0
 
     def peek(self) -> _Token | None:
-        return self.tokens[self.place] if self.place < len(self.tokens) else None
+        return self.tokens[self.position] if self.position < len(self.tokens) else None
 
     def _is(self, text: str) -> bool:
         token = self.peek()
@@ -131,9 +131,9 @@ class _Parser:
     def choice(self) -> Tree:
         parts = [self._sequence()]
         while self._is("|"):
-            self.place += 1
+            self.position += 1
             parts.append(self._sequence())
-        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+        return parts[0] if len(parts) == 1 else TypeChoice(tuple(parts))
 
     def _sequence(self) -> Tree:
         parts: list[Tree] = []
@@ -141,22 +141,24 @@ class _Parser:
             parts.append(self._repeated())
         if not parts:
             raise _error(self.text, self.peek(), "a type or a group is needed here")
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+        return parts[0] if len(parts) == 1 else TypeSequence(tuple(parts))
 
     def _repeated(self) -> Tree:
         body = self._single()
         while (token := self.peek()) is not None and not token.is_type and token.text in _REPEATS:
             at_least_once, more_than_once = _REPEATS[token.text]
-            if isinstance(body, Repeat):  # (A?)+ is A*
-                body = Repeat(body.body, body.at_least_once and at_least_once, body.more_than_once or more_than_once)
+            if isinstance(body, TypeRepeat):  # (A?)+ is A*
+                body = TypeRepeat(
+                    body.body, body.at_least_once and at_least_once, body.more_than_once or more_than_once
+                )
             else:
-                body = Repeat(body, at_least_once, more_than_once)
-            self.place += 1
+                body = TypeRepeat(body, at_least_once, more_than_once)
+            self.position += 1
         return body
 
     def _single(self) -> Tree:
-        token = self.tokens[self.place]
-        self.place += 1
+        token = self.tokens[self.position]
+        self.position += 1
         if token.is_type:
             return Letter(token.text)
         self.open_groups += 1
@@ -166,5 +168,5 @@ class _Parser:
         if not self._is(")"):
             raise _error(self.text, self.peek(), "a group is still open")
         self.open_groups -= 1
-        self.place += 1
+        self.position += 1
         return body

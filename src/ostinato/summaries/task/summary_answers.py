@@ -1,4 +1,4 @@
-"""Answers of summaries, in columns of numbers -> Arrow columns with the user's types, or `SummaryAnswer`s.
+"""Answers of summaries as columns of numbers -> Arrow columns with the user's types, or `SummaryAnswer` objects.
 
     layout = AnswerLayout(source, query, form)            # source: SummaryInput; can be pickled
     answers = pool.ask_many(keys)                         # AnsweringPool, KeyedSummary
@@ -6,7 +6,7 @@
     layout.objects(pool.answering, answers, key_values)   # the same as SummaryAnswer objects
     layout.schema                                         # of an output row: key columns first
 
-Without `asked_at` an answer is as of its key's last event.
+Without `asked_at`, an answer is as of the last event of its key.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from ostinato.summaries.task.summary_rows import SummaryInput
 
 ASKED_AT, VALUE, COUNT, SEEN, KEPT = "asked_at", "value", "count", "seen", "kept"
 _EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""Decimals are rounded to 28 digits otherwise."""
+"""Otherwise decimals are rounded to 28 digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLayout:
-    """How the answers of one query over one input look."""
+    """The columns and types of the answers of one query over one input."""
 
     source: SummaryInput
     query: SummaryQuery
@@ -55,7 +55,7 @@ class AnswerLayout:
 
     @property
     def value_type(self) -> pa.DataType:
-        """Of the aggregate."""
+        """The type of the aggregate."""
         kind = self.source.value_type
         if self.query.aggregate is SummaryAggregate.AVG:
             return t.DOUBLE
@@ -67,7 +67,7 @@ class AnswerLayout:
 
     @property
     def kept_type(self) -> pa.StructType:
-        """Of a kept event; `value` is there if the aggregate reads a column."""
+        """The type of a kept event. It has `value` if the aggregate reads a column."""
         kind = self.source.value_type
         value = [] if kind is None else [pa.field("value", kind)]
         fields = [pa.field("number", t.INT64), pa.field("time", self.source.time_type), pa.field("type", t.STRING)]
@@ -90,7 +90,7 @@ class AnswerLayout:
     def columns(
         self, answering: Answering, answers: Answers, asked_at_us: NDArray[np.int64] | None = None
     ) -> dict[str, pa.Array]:
-        """The columns of the schema behind the keys. Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM."""
+        """The columns of the schema without the keys. Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM."""
         kept = answers.kept
         asked_at = times_of(kept.now if asked_at_us is None else asked_at_us, self.source.time_type)
         if asked_at_us is None and not kept.started.all():
@@ -133,7 +133,7 @@ class AnswerLayout:
     # --- objects ---
 
     def objects(self, answering: Answering, answers: Answers, keys: Sequence[Mapping[str, Any]]) -> list[SummaryAnswer]:
-        """The answers one by one; `keys` are the values of the key columns."""
+        """The answers as objects. `keys` are the values of the key columns."""
         kept, asked = answers.kept, self.asked()
         times = times_of(kept.now, self.source.time_type).to_pylist()
         values = answering.values(answers, self.source.scale)

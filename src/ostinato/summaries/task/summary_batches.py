@@ -1,7 +1,7 @@
-"""All rows of some keys in, the answers of their summaries out, at the end or at given times. No Spark here.
+"""All rows of some keys -> the answers of their summaries, at the end or at given times. No Spark here.
 
-Rows are put in order key by key, and keys are taken some at a time, so that only their summaries are in memory. A key
-is asked in rounds: its events up to the first evaluation time, the answer, and so on; a round serves all keys at once.
+Rows are ordered by key, and a limited number of keys is processed at a time, so that only their summaries are in
+memory. Keys are asked in rounds: a round takes the events of all keys up to their next evaluation time, and answers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEYS_AT_ONCE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """When to ask: at these times, at rows where the column is true (as of their time), or at the end if neither."""
+    """Evaluation times: these times, the times of rows in which the column is true, or else the end."""
 
     times_us: tuple[int, ...] | None = None
     column: str | None = None
@@ -35,17 +35,17 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class _Asks:
-    """Which key is asked when, sorted by key, then time; each once."""
+    """Distinct (key, evaluation time) pairs, ordered by key and time."""
 
     key: Ints
     time: Ints
 
     def of_keys(self, start: int, stop: int) -> _Asks:
-        part = slice(*np.searchsorted(self.key, (start, stop)))
-        return _Asks(self.key[part], self.time[part])
+        rows = slice(*np.searchsorted(self.key, (start, stop)))
+        return _Asks(self.key[rows], self.time[rows])
 
     def rounds(self) -> Iterator[_Asks]:
-        """The first question of each key, the second, and so on."""
+        """The first evaluation of each key, then the second, and so on."""
         first = np.flatnonzero(np.diff(self.key, prepend=-1))
         number = np.arange(len(self.key)) - np.repeat(first, np.diff(np.append(first, len(self.key))))
         order = np.argsort(number, kind="stable")
@@ -66,8 +66,8 @@ class SummaryBatch:
         self.is_shared = layout.query.keyed_types is not None
 
     def answers(self, arrays: Mapping[str, pa.Array]) -> Iterator[Columns]:
-        """The columns of answers, some keys at a time. `arrays` are the input's columns: whole keys, in any order; all
-        keys where some types belong to every key."""
+        """The columns of answers, a limited number of keys at a time. `arrays` are the input's columns. They have all
+        rows of each key, in any order; and all keys, if some types belong to every key."""
         if self.is_shared:
             yield from self._of_shared(arrays)
             return
@@ -78,10 +78,10 @@ class SummaryBatch:
         key_at = rows.key_at()
         for start in range(0, len(rows.examples), _KEYS_AT_ONCE):
             stop = min(start + _KEYS_AT_ONCE, len(rows.examples))
-            part = _Keys(AnsweringPool(summary), rows.events, key_at, start, stop)
+            some_keys = _KeyRange(AnsweringPool(summary), rows.events, key_at, start, stop)
             for asked in asks.of_keys(start, stop).rounds():
-                part.advance(asked)
-                yield self._columns(part.pool, keys, asked.key, asked.time)
+                some_keys.advance(asked)
+                yield self._columns(some_keys.pool, keys, asked.key, asked.time)
         if not self.source.columns.keys and not len(rows.examples):
             yield from self._of_nothing(AnsweringPool(summary))
 
@@ -98,7 +98,7 @@ class SummaryBatch:
         return _Asks(pairs[0], pairs[1])
 
     def _triggers(self, arrays: Mapping[str, pa.Array], rows: SummaryRows) -> NDArray[np.bool_]:
-        """Which events ask."""
+        """Marks the events that trigger an evaluation."""
         if self.moments.column is None:
             return np.zeros(len(rows.rows), np.bool_)
         return np.asarray(arrays[self.moments.column].fill_null(False), np.bool_)[rows.rows]
@@ -106,26 +106,26 @@ class SummaryBatch:
     def _columns(self, pool: AnsweringPool, keys: Sequence[pa.Array], asked: Ints, time: Ints | None) -> Columns:
         chosen = pa.array(asked)
         named = zip(self.source.columns.keys, keys, strict=True)
-        found = self.layout.columns(pool.answering, pool.ask_many(asked.tolist()), time)
-        return {**{name: array.take(chosen) for name, array in named}, **found}
+        answer_columns = self.layout.columns(pool.answering, pool.ask_many(asked.tolist()), time)
+        return {**{name: array.take(chosen) for name, array in named}, **answer_columns}
 
     def _of_nothing(self, pool: AnsweringPool) -> Iterator[Columns]:
-        """Without keys there is an answer even if there is no event."""
+        """Without keys, there is an answer even if there is no event."""
         if self.moments.column is None:
             times = None if self.moments.times_us is None else np.unique(np.array(self.moments.times_us, np.int64))
             nobody = pool.ask_many([0] * (1 if times is None else len(times)))
             yield self.layout.columns(pool.answering, nobody, times)
 
-    # --- where events belong to every key ---
+    # --- events that belong to every key ---
 
     def _of_shared(self, arrays: Mapping[str, pa.Array]) -> Iterator[Columns]:
-        """All keys in one order of time. A row that asks and belongs to every key asks all of them."""
+        """All keys, ordered by time. A trigger row that belongs to every key evaluates all keys."""
         keyed = KeyedSummary(self.layout.query, float_values=self.source.float_values)
         rows = self.source.rows(arrays, keyed.codes, by_key=False)
         keys = self.source.key_arrays(arrays, rows)
         asks, events = self._asks(arrays, rows), rows.events
         moments = [None] if self.moments == Moments() else np.unique(asks.time).tolist()
-        # A key column of an event without a key may hold anything: that is no key.
+        # Key columns of events without a key may have any value. It isn't a key.
         known = np.unique(rows.key[keyed.carries_key(events.codes)])
         ask_all = {None, *events.time[self._triggers(arrays, rows) & keyed.is_shared(events.codes)].tolist()}
         done = 0
@@ -138,8 +138,8 @@ class SummaryBatch:
                 yield self._columns(keyed.pool, keys, asked, None if moment is None else np.full(len(asked), moment))
 
 
-class _Keys:
-    """Some keys, and how far their events were taken."""
+class _KeyRange:
+    """A range of keys, and the position of each key in its events."""
 
     def __init__(self, pool: AnsweringPool, events: SummaryEvents, key_at: Ints, start: int, stop: int) -> None:
         self.pool = pool
@@ -149,7 +149,7 @@ class _Keys:
         self.taken = key_at[start:stop].copy()
 
     def advance(self, asked: _Asks) -> None:
-        """Takes the events of the keys that are asked, up to their times."""
+        """Takes the events of the asked keys up to their evaluation times."""
         at = asked.key - self.first_key
         first, until = self.taken[at], _first_after(self.events.time, self.taken[at], self.end[at], asked.time)
         self.taken[at] = until
@@ -159,7 +159,7 @@ class _Keys:
 
 
 def _first_after(time: Ints, low: Ints, high: Ints, moment: Ints) -> Ints:
-    """For each range of ascending times where the first lies behind the moment: binary search in all at once."""
+    """For each range of ascending times, the first one after the moment. A binary search over all ranges at once."""
     low, high = low.copy(), high.copy()
     while (low < high).any():
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Columns of a table -> the events of a summary in order, key by key. Neither Spark nor state here.
+"""Columns of a table -> the ordered events of summaries, key by key. Neither Spark nor state here.
 
     columns = SummaryColumns(type="kind", time="ts", keys=("account",), value="price")     # as the user wrote them
     source = summary_input(columns, table.column_names, type_of_column)   # checked, with types; can be pickled
@@ -7,8 +7,8 @@
     pool.advance(rows.key.tolist(), rows.events)        # events stand by key, then by time
     source.key_arrays(arrays, rows)                     # the key columns' values of key 0, 1, ... of these rows
 
-Rows without a time are nowhere. Rows of one time are ordered by the further columns of `order_by`, then by type and
-value, so nothing depends on how they arrived. NULL is a key like any other; NaN equals NaN, -0.0 equals 0.0.
+Rows without a time are left out. Rows of one time are ordered by the other columns of `order_by`, then by type and
+value, so the order of arrival doesn't matter. NULL is a key like any other; NaN equals NaN, -0.0 equals 0.0.
 """
 
 from __future__ import annotations
@@ -32,51 +32,51 @@ from ostinato.summaries.engine.summary import SummaryEvents
 
 Ints = NDArray[np.int64]
 Codes = Callable[[Sequence[str | None]], Ints]
-"""`Summary.codes` or `KeyedSummary.codes`: names of types -> numbers; refuses unknown ones where that is asked."""
+"""`Summary.codes` or `KeyedSummary.codes`: names of types -> numbers. Refuses unknown types if the query says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryColumns:
-    """Which column is what, as written."""
+    """The columns of a summary, as the user wrote them."""
 
     type: str
     time: str
     ties: tuple[str, ...] = ()
-    """What orders events of one time, before their type and value do."""
+    """Columns that order events of one time, before type and value."""
     value: str | None = None
     keys: tuple[str, ...] = ()
     counts_units: bool = False
-    """The window is a number of units, for whole numbers as times; otherwise it is a length of time."""
+    """Whether the window is a number of units, for times that are whole numbers. Otherwise it is a duration."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRows:
-    """The events of some rows, by key and within it by time."""
+    """The events of some rows, ordered by key and time."""
 
     rows: Ints
-    """For each event its row in the input."""
+    """For each event, its row in the input."""
     key: Ints
-    """For each event the number of its key; keys are numbered from 0 for these rows alone."""
+    """For each event, the number of its key. Keys are numbered from 0 for these rows only."""
     examples: Ints
-    """For each key a row of the input that has it."""
+    """For each key, an input row that has it."""
     events: SummaryEvents
 
     def key_at(self) -> Ints:
-        """Where the events of each key begin, and at the end the number of events. Not for rows ordered by time."""
+        """The first event of each key, then the number of events. Not for rows ordered by time."""
         return np.searchsorted(self.key, np.arange(len(self.examples) + 1)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryInput:
-    """The columns of an input with the Arrow types in which they reach a worker."""
+    """The columns of an input, with their Arrow types at the worker."""
 
     columns: SummaryColumns
     types: tuple[pa.DataType, ...]
-    """Of `needed`."""
+    """The types of `needed`."""
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The columns to ship, each once."""
+        """The distinct columns to ship."""
         named = self.columns
         value = () if named.value is None else (named.value,)
         return tuple(dict.fromkeys((*named.keys, named.time, *named.ties, named.type, *value)))
@@ -98,20 +98,19 @@ class SummaryInput:
 
     @property
     def scale(self) -> int:
-        """Decimals are summed up unscaled: their digits behind the point."""
+        """The number of decimal digits. Decimals are summed as unscaled integers."""
         return self.value_type.scale if self.value_type is not None and t.is_decimal(self.value_type) else 0
 
     def rows(self, arrays: Mapping[str, pa.Array], codes: Codes, *, by_key: bool = True) -> SummaryRows:
-        """The events of the rows. With `by_key` False all keys' events stand in one order of time, as `keyed_types`
-        need them."""
+        """The events of the rows. Without `by_key`, events of all keys are ordered by time, as `keyed_types` needs."""
         named = self.columns
         time = arrays[named.time]
         inside = np.flatnonzero(np.asarray(time.is_valid())) if time.null_count else None
-        part = arrays if inside is None else {name: array.take(pa.array(inside)) for name, array in arrays.items()}
-        count, keys = len(part[named.time]), [part[name] for name in named.keys]
-        order = [OrderKey(part[name]) for name in (named.time, *named.ties)]
+        timed = arrays if inside is None else {name: array.take(pa.array(inside)) for name, array in arrays.items()}
+        count, keys = len(timed[named.time]), [timed[name] for name in named.keys]
+        order = [OrderKey(timed[name]) for name in (named.time, *named.ties)]
         ties = () if by_key else keys
-        ordered = order_rows(count, keys if by_key else (), order, lambda: [*self._ties(part), *ties])
+        ordered = order_rows(count, keys if by_key else (), order, lambda: [*self._ties(timed), *ties])
         rows = np.arange(count) if ordered.rows is None else ordered.rows
         if by_key:
             key = np.repeat(np.arange(len(ordered.key_at) - 1), np.diff(ordered.key_at))
@@ -119,9 +118,9 @@ class SummaryInput:
         else:
             _, first, key = np.unique(group_numbers(count, keys)[rows], return_index=True, return_inverse=True)
             examples = rows[first]
-        places = rows if inside is None else inside[rows]
+        input_rows = rows if inside is None else inside[rows]
         key_rows = examples if inside is None else inside[examples]
-        return SummaryRows(places, key.astype(np.int64), key_rows, self._events(part, rows, codes))
+        return SummaryRows(input_rows, key.astype(np.int64), key_rows, self._events(timed, rows, codes))
 
     def _ties(self, arrays: Mapping[str, pa.Array]) -> list[pa.Array]:
         value = self.columns.value
@@ -139,7 +138,7 @@ class SummaryInput:
         return SummaryEvents(time, code, values[rows], None if valid is None else valid[rows])
 
     def key_arrays(self, arrays: Mapping[str, pa.Array], rows: SummaryRows) -> list[pa.Array]:
-        """The key columns, a row for each key."""
+        """The key columns, one row for each key."""
         chosen = pa.array(rows.examples)
         return [arrays[name].take(chosen) for name in self.columns.keys]
 
@@ -153,20 +152,20 @@ def summary_input(
     type_of: Callable[[str], pa.DataType],
     settings: t.Settings = t.Settings(),
 ) -> SummaryInput:
-    """The columns of an input that has these names, checked. `type_of` gives the Arrow type of a column.
+    """Resolves and checks the columns of an input with these names. `type_of` gives the Arrow type of a column.
 
     Raises UNKNOWN_COLUMN, AMBIGUOUS_COLUMN, TYPE_MISMATCH, INVALID_TIME, INVALID_WITHIN and UNSUPPORTED_TYPE.
     """
 
-    def found(name: str) -> str:
+    def resolved(name: str) -> str:
         return column_named(name, names, settings.case_sensitive)
 
     named = SummaryColumns(
-        type=found(columns.type),
-        time=found(columns.time),
-        ties=tuple(map(found, columns.ties)),
-        value=None if columns.value is None else found(columns.value),
-        keys=tuple(map(found, columns.keys)),
+        type=resolved(columns.type),
+        time=resolved(columns.time),
+        ties=tuple(map(resolved, columns.ties)),
+        value=None if columns.value is None else resolved(columns.value),
+        keys=tuple(map(resolved, columns.keys)),
         counts_units=columns.counts_units,
     )
     needed = SummaryInput(named, ()).needed
@@ -178,14 +177,14 @@ def summary_input(
 
 
 def column_named(name: str, names: Sequence[str], case_sensitive: bool) -> str:
-    """The input's column of that name, as Spark looks for it."""
-    found = [known for known in names if known == name or (not case_sensitive and known.lower() == name.lower())]
-    if not found:
+    """The input's column of that name, by Spark's rules."""
+    resolved = [known for known in names if known == name or (not case_sensitive and known.lower() == name.lower())]
+    if not resolved:
         hint = did_you_mean(name, names) or f"the columns are {', '.join(names[:20])}"
         raise QueryError("UNKNOWN_COLUMN", f"the input has no column '{name}'", hint=hint)
-    if len(found) > 1:
-        raise QueryError("AMBIGUOUS_COLUMN", f"'{name}' could be any of {', '.join(found)}")
-    return found[0]
+    if len(resolved) > 1:
+        raise QueryError("AMBIGUOUS_COLUMN", f"'{name}' could be any of {', '.join(resolved)}")
+    return resolved[0]
 
 
 def _check_type(source: SummaryInput) -> None:
@@ -226,7 +225,7 @@ def _check_value(source: SummaryInput) -> None:
 def key_arrays_of(source: SummaryInput, key: Any) -> list[pa.Array]:
     """A key as a user writes it (a value, a tuple of them, or a mapping by column) as arrays of length 1.
 
-    Raises SUMMARY_KEY where it is missing, or doesn't fit the key columns.
+    Raises SUMMARY_KEY if it is missing or doesn't fit the key columns.
     """
     names = source.columns.keys
     values = key_values(names, key)
