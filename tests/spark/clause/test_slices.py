@@ -115,7 +115,7 @@ from pyspark import TaskContext
 from tests.spark.clause.test_slices import QUERIES, prices
 
 import ostinato as ost
-from ostinato.spark.slices import sliced
+from ostinato.spark.clause import sliced
 from ostinato.spark.session.session import local_session
 
 folder = sys.argv[1]
