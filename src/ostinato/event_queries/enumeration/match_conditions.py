@@ -1,8 +1,8 @@
-"""Conditions over several variables of an event query: when each is asked, and how the search asks it.
+"""Conditions over several variables of an event query: when the search evaluates each, and how.
 
-A condition is asked as soon as nothing that may still come can change its answer: on the step after which none of its
+The search evaluates a condition as soon as no later event can change the answer: on the step after which none of its
 variables can be bound any more, or at the end of a match if that comes first. It is compiled to the same small program
-as DEFINE's conditions over the run (`expressions/run_conditions/lowering.py`) and run by the same interpreter.
+as DEFINE's conditions over the run (`expressions/run_conditions/lowering.py`), and the same interpreter runs it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _TRUE = Literal("boolean", "TRUE")
 
 @dataclass(frozen=True, slots=True)
 class MatchCondition:
-    """A condition as the search asks it: number i is condition i of the program."""
+    """When the search evaluates a condition; number i is condition i of the program."""
 
     waits_for: frozenset[int]
-    """The labels that can still change the answer; with `each` only the others."""
+    """The labels that can still change the answer; with `each`, other labels than that one."""
     each: int
-    """The label for each of whose events it is asked, or NO_LABEL."""
+    """The label for each of whose events the condition is evaluated, or NO_LABEL."""
     register: int
-    """The register in which the interpreter looks for that event, or -1."""
+    """The register in which the interpreter finds that event, or -1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ def lower_run_conditions(
     operand_type: Callable[[Expr], pa.DataType],
     settings: t.Settings,
 ) -> MatchConditions | None:
-    """The conditions of a RETURN MATCHES query; None when there are none. `operand_type`: of expressions over one row.
+    """The conditions of a RETURN MATCHES query; None if it has none. `operand_type` types expressions over one row.
 
-    Raises UNSUPPORTED_ACROSS_ROWS for what the kernel doesn't know.
+    Raises UNSUPPORTED_ACROSS_ROWS for expressions that the kernel doesn't support.
     """
     if not run:
         return None
@@ -86,7 +86,7 @@ def lower_run_conditions(
 
 
 def match_condition(condition: RunCondition, numbers: dict[str, int], program: RunProgram) -> MatchCondition:
-    """When a condition is asked; `numbers` are the labels by name, `program` is what it was lowered to."""
+    """When a condition is evaluated; `numbers` are the labels by name, `program` is the lowered condition."""
     labels = frozenset(numbers[name] for name in condition.variables)
     if condition.each is None:
         return MatchCondition(labels, NO_LABEL, -1)
@@ -102,7 +102,7 @@ def match_condition(condition: RunCondition, numbers: dict[str, int], program: R
 
 
 def unless_unbound(condition: RunCondition) -> Expr:
-    """The condition, or TRUE where one of its variables has no event."""
+    """The condition, or TRUE if one of its variables has no event."""
     rows = [Navigation(_TRUE, frozenset({name}), Anchor.LAST) for name in sorted(condition.variables)]
     missing = tuple(Operator("is null", (row,)) for row in rows)
     return Operator("or", (*missing, condition.condition))
@@ -139,13 +139,13 @@ def refuse_distinct(run: Sequence[RunCondition]) -> None:
 
 
 class Checks(NamedTuple):
-    """When which condition is asked: on step t those from `step_at[t]` on, at an end in state q from `end_at[q]` on."""
+    """When conditions are evaluated: on step t from `step_at[t]` on, at an end in state q from `end_at[q]` on."""
 
     conditions: Conditions
     step_at: NDArray[np.int64]
     step_condition: NDArray[np.int32]
     step_all: NDArray[np.bool_]
-    """Whether it is asked for all events of its `each` label, or for the one that takes the step."""
+    """Whether it is evaluated for all events of its `each` label, or only for the one that takes the step."""
     end_at: NDArray[np.int64]
     end_condition: NDArray[np.int32]
     each: NDArray[np.int32]
@@ -153,7 +153,7 @@ class Checks(NamedTuple):
 
 
 def tie_checks(conditions: MatchConditions, steps: Steps, rows: int, column: Column) -> Checks:
-    """The conditions over the rows at hand; `column` gives the values of an expression over one row, for all rows."""
+    """The conditions over the current rows; `column` gives the values of an expression over one row, for all rows."""
     count = len(conditions.conditions)
     tied = tie_to_columns(
         conditions.program, range(count), np.arange(len(conditions.program.variables), dtype=np.int32), rows, column
@@ -164,28 +164,28 @@ def tie_checks(conditions: MatchConditions, steps: Steps, rows: int, column: Col
     for state in range(len(steps.entry)):
         for step in range(steps.leave_at[state], steps.leave_at[state + 1]):
             target, label = steps.target[step], steps.label[step]
-            asked = []
+            due = []
             for number, item in enumerate(conditions.conditions):
                 if settled[target][number] and (state == START or not settled[state][number]):
-                    asked.append((number, True))
+                    due.append((number, True))
                 elif settled[target][number] and label == item.each and item.each not in item.waits_for:
-                    asked.append((number, False))
-            on_step.append(asked)
+                    due.append((number, False))
+            on_step.append(due)
     at_end = [[number for number in range(count) if not settled[state][number]] for state in range(len(later))]
     return Checks(
         conditions=tied,
-        step_at=np.cumsum([0, *(len(asked) for asked in on_step)]),
-        step_condition=np.array([number for asked in on_step for number, _ in asked], np.int32),
-        step_all=np.array([whole for asked in on_step for _, whole in asked], np.bool_),
-        end_at=np.cumsum([0, *(len(asked) for asked in at_end)]),
-        end_condition=np.array([number for asked in at_end for number in asked], np.int32),
+        step_at=np.cumsum([0, *(len(due) for due in on_step)]),
+        step_condition=np.array([number for due in on_step for number, _ in due], np.int32),
+        step_all=np.array([of_all for due in on_step for _, of_all in due], np.bool_),
+        end_at=np.cumsum([0, *(len(due) for due in at_end)]),
+        end_condition=np.array([number for due in at_end for number in due], np.int32),
         each=np.array([item.each for item in conditions.conditions], np.int32),
         register=np.array([item.register for item in conditions.conditions], np.int32),
     )
 
 
 def _labels_to_come(steps: Steps) -> list[set[int]]:
-    """For each state the labels of events that may still follow."""
+    """For each state, the labels of events that may still follow."""
     later: list[set[int]] = [set() for _ in steps.entry]
     changed = True
     while changed:
@@ -199,22 +199,23 @@ def _labels_to_come(steps: Steps) -> list[set[int]]:
 
 
 @called_kernel
-def _ask(number, whole, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
-    """Condition `number` over the events of depths 1 to depth + 1: 1 it holds, 0 not, negative an error."""
+def _ask(number, all_events, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
+    """Evaluates condition `number` over the events of depths 1 to depth + 1: 1 if it holds, 0 if not, negative for an
+    error."""
     each, register = checks.each[number], checks.register[number]
-    of_all = whole and each != NO_LABEL and register >= 0
-    kept = work.registers[depth + 1, register] if of_all else 0
+    of_all = all_events and each != NO_LABEL and register >= 0
+    saved = work.registers[depth + 1, register] if of_all else 0
     verdict = 1
-    for place in range(1 if of_all else depth + 1, depth + 2):
+    for at_depth in range(1 if of_all else depth + 1, depth + 2):
         if of_all:
-            if work.label[place] != each:
+            if work.label[at_depth] != each:
                 continue
-            work.registers[depth + 1, register] = work.row[place]
+            work.registers[depth + 1, register] = work.row[at_depth]
         verdict = check(number, work.label[depth + 1], row, depth, first, end, 0, work, checks.conditions)
         if verdict != 1:
             break
     if of_all:
-        work.registers[depth + 1, register] = kept
+        work.registers[depth + 1, register] = saved
     return verdict
 
 

@@ -1,4 +1,4 @@
-"""What a step of a stream of event queries gives, whichever way it runs."""
+"""The output of a step of a stream of event queries."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrendRows:
-    """For each query of the plan its output columns (None: it gives no rows), and when they could be known."""
+    """For each query of the plan, its output columns (None if it has no rows) and their decision times."""
 
     columns: tuple[list[pa.Array] | None, ...]
     decided_us: int
-    """Later than the watermark of the step."""
+    """Decision time of the rows; it is later than the step's watermark."""
     reports: tuple[Report, ...] = ()
-    """Under a bound: what was given up."""
+    """Under a latency bound: a report on dropped state."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrendStep:
-    """What comes of one `advance`."""
+    """The output of one `advance`."""
 
     results: TrendRows
     state: BucketState
@@ -42,12 +42,12 @@ class TrendStep:
 def fingerprint_of(
     typed: TypedEventsPlan, conditions: Sequence[tuple[str, int]], engines: Sequence[tuple[Any, bool]] = ()
 ) -> str:
-    """Tells apart queries whose states mean different things.
+    """A fingerprint of the queries: states of other queries are refused.
 
-    `engines` are those whose states are carried on: the programs of each, and whether they share.
+    `engines` are the engines with state: the programs of each, and whether they share.
     """
     plan, settings = typed.plan, typed.settings
     inputs = [(item.name, str(typed.input_types[item.expr])) for item in plan.inputs]
     queries = [render_event_query(query.bound.query) for query in plan.queries]
-    asked = (queries, plan.streams, inputs, tuple(conditions), typed.approximate, str(typed.form), tuple(engines))
-    return hashlib.sha256(repr((asked, settings.ansi, settings.timezone)).encode()).hexdigest()
+    identity = (queries, plan.streams, inputs, tuple(conditions), typed.approximate, str(typed.form), tuple(engines))
+    return hashlib.sha256(repr((identity, settings.ansi, settings.timezone)).encode()).hexdigest()
