@@ -1,4 +1,4 @@
-"""How the results of event queries are given, and how much a query may use up."""
+"""Options of event queries: the form of results, and limits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DEFAULT_MAX_MATCHES = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class EventOptions:
-    """How results are given, and how much a query may use up.
+    """The form of results, and limits.
 
-    `numbers`: counts and sums as DECIMAL(38, s) and an error where one doesn't fit, as exact text, or as their log10
-    and an error where a sum is negative. `approximate`: doubles with an extended exponent instead of exact integers.
-    `sharing`: whether queries share the work for parts that they have in common. `max_matches`: how many matches a task
-    may give. `max_partial_matches`: how many partial ones it may try from one time. `buckets`: into how many parts the
-    groups of a stream are hashed, fixed for the life of its checkpoint.
+    `numbers`: counts and sums as DECIMAL(38, s) with an error if one doesn't fit, as exact text, or as their log10 with
+    an error if a sum is negative. `approximate`: doubles with an extended exponent instead of exact integers.
+    `sharing`: whether queries share work. `max_matches`: the most matches that a task may return.
+    `max_partial_matches`: the most partial matches that it may try from one start time. `buckets`: the number of parts
+    into which the groups of a stream are hashed. Changing `buckets` needs a new checkpoint.
     """
 
     numbers: Numbers = "decimal"
@@ -50,6 +50,6 @@ class EventOptions:
 
 
 def changed_options(options: EventOptions, changes: Mapping[str, Any], *, also: Sequence[str] = ()) -> EventOptions:
-    """Options with some of them changed; INVALID_OPTION for others than these and `also`."""
+    """The options with some of them changed; raises INVALID_OPTION for names other than these and `also`."""
     known_names(changes, (*also, *EventOptions.__slots__))
     return replace(options, **changes)

@@ -1,4 +1,4 @@
-"""Event queries as they were asked, and tied to the columns of one input."""
+"""Event queries as requested by the user, and bound to the columns of one input."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EventRequest:
-    """An event query, the columns that its text leaves open, and its options."""
+    """An event query, the columns for clauses that its text leaves out, and its options."""
 
     query: EventQuery
     type: TypeArgument = None
-    """The column with the events' types, or a condition for each type, where the text has neither."""
+    """The column with the events' types, or a condition for each type, if the text has neither."""
     time: str | None = None
-    """The column with the events' times, where the text names none."""
+    """The column with the events' times, if the text has none."""
     options: EventOptions = EventOptions()
 
 
 def bound_queries(queries: Sequence[EventRequest], columns: Sequence[str], settings: Settings) -> list[BoundEventQuery]:
-    """The queries tied to the columns of one input."""
+    """The queries, bound to the columns of one input."""
     found = []
     for asked in queries:
         with speaking_of(asked.query.text):
@@ -42,7 +42,7 @@ def bound_queries(queries: Sequence[EventRequest], columns: Sequence[str], setti
 
 
 def with_groups(bounds: Sequence[BoundEventQuery]) -> list[BoundEventQuery]:
-    """GROUP BY columns that RETURN doesn't list as outputs without a name: the rows of a workload say their group."""
+    """GROUP BY columns that RETURN doesn't list, as unnamed outputs: the rows of a workload show their group."""
     found = []
     for bound in bounds:
         listed = {item.column for _, item in bound.outputs if isinstance(item, GroupColumn)}

@@ -12,7 +12,7 @@ from ostinato.event_queries.event_request import EventRequest, bound_queries, wi
 from ostinato.event_queries.plan.event_plan import plan_events
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.event_queries.task.output_columns import trend_columns
-from ostinato.event_queries.task.trend_worker import Found, TrendOptions, TrendWorker
+from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker, WorkerOutput
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import prepare
 from ostinato.expressions.syntax import Column, Expr
@@ -52,7 +52,7 @@ class LocalEvents:
         self.options = TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
         self.request = request.for_queries(names)
 
-    def run(self, table: pa.Table) -> Found:
+    def run(self, table: pa.Table) -> WorkerOutput:
         shared = shared_plans(self.typed, self.names, self.options.sharing, self.request, self.options.limits())
         return TrendWorker(self.typed, self.names, self.options, shared).run(self.batch(table))
 

@@ -8,15 +8,15 @@ import pytest
 
 from ostinato.event_queries.trends.graphlets.burst_benefit import (
     Burst,
+    BurstCosts,
     BurstWork,
-    Costs,
     costs_of_definition_11,
     costs_of_definition_12,
     engine_costs,
 )
 from ostinato.event_queries.trends.graphlets.optimizer import (
-    Plan,
     PlanCost,
+    SharingPlan,
     benefit_driven,
     best_of_all,
     choose,
@@ -34,12 +34,14 @@ MERGE, SPLIT, MERGE_AGAIN = (
 @pytest.mark.parametrize(
     ("burst", "eq_7", "eq_8", "share"),
     [
-        (MERGE, Costs(44, 56), Costs(52, 72), True),  # Eq. 9, figure 6 (a, b)
-        (SPLIT, Costs(120, 88), Costs(132, 112), False),  # Eq. 10, figure 6 (c, d)
-        (MERGE_AGAIN, Costs(76, 120), Costs(84, 136), True),  # Eq. 11, figure 6 (e, f)
+        (MERGE, BurstCosts(44, 56), BurstCosts(52, 72), True),  # Eq. 9, figure 6 (a, b)
+        (SPLIT, BurstCosts(120, 88), BurstCosts(132, 112), False),  # Eq. 10, figure 6 (c, d)
+        (MERGE_AGAIN, BurstCosts(76, 120), BurstCosts(84, 136), True),  # Eq. 11, figure 6 (e, f)
     ],
 )
-def test_both_formulas_decide_the_worked_example_alike(burst: Burst, eq_7: Costs, eq_8: Costs, share: bool) -> None:
+def test_both_formulas_decide_the_worked_example_alike(
+    burst: Burst, eq_7: BurstCosts, eq_8: BurstCosts, share: bool
+) -> None:
     assert costs_of_definition_11(burst) == eq_7
     assert costs_of_definition_12(burst) == eq_8
     assert (eq_7.benefit > 0) == (eq_8.benefit > 0) == share
@@ -132,7 +134,7 @@ def test_theorem_4_2_fails_backwards() -> None:
 
 
 def test_a_plan_is_written_as_in_the_paper() -> None:
-    assert str(Plan(frozenset({1, 2, 3, 4}), frozenset({1, 3, 4}))) == "(134)(2)"
+    assert str(SharingPlan(frozenset({1, 2, 3, 4}), frozenset({1, 3, 4}))) == "(134)(2)"
 
 
 def test_own_costs_share_long_bursts_with_few_snapshots_only() -> None:

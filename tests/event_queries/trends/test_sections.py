@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ostinato.event_queries.trends.shared import sections
-from ostinato.event_queries.trends.shared.layout import Layout
+from ostinato.event_queries.trends.shared.layout import SharedLayout
 from ostinato.event_queries.trends.shared.sections import packed, section
 
 PREFIXES = {
@@ -24,7 +24,7 @@ PREFIXES = {
 def names_from_layout() -> list[str]:
     return [
         f"{PREFIXES[group]}_{field.upper()}"
-        for group, arrays in get_type_hints(Layout).items()
+        for group, arrays in get_type_hints(SharedLayout).items()
         for field in arrays._fields
     ]
 

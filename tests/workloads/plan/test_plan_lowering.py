@@ -13,7 +13,7 @@ from tests.laws.test_engine_invariances import uncompile
 from tests.workloads.plan.sharp_queries import TABLE_2
 from tests.workloads.plan.test_event_programs import shown
 
-from ostinato.event_queries.enumeration.event_state import Work
+from ostinato.event_queries.enumeration.event_state import SearchArrays
 from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions.evaluate import as_vector
 from ostinato.expressions.run_conditions import interpreter
@@ -144,11 +144,11 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     return [float(value) if is_there else None for is_there, value in found]
 
 
-def room(registers: int, accumulators: int) -> Work:
+def room(registers: int, accumulators: int) -> SearchArrays:
     """For five events."""
     nothing = np.zeros(0, np.int64)
     few = np.zeros(0, np.int32)
-    return Work(
+    return SearchArrays(
         nothing, few, few, nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing,
         registers=np.full((6, registers), -1),
         whole=np.zeros((6, accumulators), np.int64),

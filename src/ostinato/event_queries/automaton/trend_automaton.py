@@ -1,11 +1,12 @@
-"""EventPattern -> TrendAutomaton: which variable may follow which, as a deterministic automaton over variables.
+"""EventPattern -> TrendAutomaton: a deterministic automaton over variables.
 
-Deterministic, because a match is a sequence of (event, variable) pairs and counts once, however many ways lead through
-the pattern: from each state at most one transition for a variable. Every state but START is entered by one variable
-only, so a state also knows what its last event was bound to; conditions between adjacent events need that.
+A match is a sequence of (event, variable) pairs and counts once, even if it fits the pattern in several ways. So the
+automaton is deterministic: a state has at most one transition for each variable. Every state but START is entered by
+one variable only, so a state also identifies the variable of its last event. Conditions between adjacent events need
+this.
 
-A place of the pattern that takes an event is a position (Glushkov); which position may follow which, and what must be
-absent in between, is read from the pattern. Sets of positions become states, and states with the same future are one.
+An occurrence of an event in the pattern is a position (Glushkov). The pattern determines which position may follow
+which, and the absences in between. Sets of positions become states, and states with the same future are merged.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ostinato.errors import QueryError
-from ostinato.event_queries.automaton.trend_positions import NOTHING, Absences, Part, Positions, check_size
+from ostinato.event_queries.automaton.trend_positions import NOTHING, Absences, PatternEnds, Positions, check_size
 from ostinato.event_queries.language.event_query import EventPattern, occurrences
 
 START = 0
-"""The state before any event; nothing leads back to it."""
+"""The state before any event; no transition leads to it."""
 LARGEST_MERGED = 512
-"""States of larger automata aren't compared with one another: it takes longer than it saves."""
+"""Larger automata aren't minimized: it would take longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """From `source`, an event bound to variable `label` leads to `target`, unless one of `absences` lies between.
+    """From `source`, an event bound to variable `label` leads to `target`, unless a match of one of `absences` lies
+    between.
 
-    From START it lies before the event, as far back as the bound of the query reaches.
+    For START, between means before the event, as far back as the query's bound reaches.
     """
 
     source: int
@@ -38,19 +40,19 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class TrendAutomaton:
-    """`labels` are the variables by number. A match ends in an accepting state; the empty match is none."""
+    """`labels` are the variables by number. A match ends in an accepting state. An empty match isn't counted."""
 
     labels: tuple[str, ...]
     states: int
     transitions: tuple[Transition, ...]
     accepting: frozenset[int]
     absences: tuple[TrendAutomaton, ...] = ()
-    """What must not occur, each with variables of its own."""
+    """The patterns under NOT; each has its own variables."""
     end_absences: tuple[tuple[int, int], ...] = ()
     """(state, absence): a match that ends in the state counts only if the absence doesn't follow within the bound."""
 
     def entry_labels(self) -> tuple[int, ...]:
-        """For each state the label of the transitions that lead to it; -1 for START."""
+        """For each state, the label of the transitions that lead to it; -1 for START."""
         entries = [-1] * self.states
         for transition in self.transitions:
             entries[transition.target] = transition.label
@@ -89,19 +91,19 @@ class TrendAutomaton:
 def build_trend_automaton(pattern: EventPattern) -> TrendAutomaton:
     """The automaton of a pattern without AND. Raises PATTERN_TOO_LARGE, AMBIGUOUS_NEGATION."""
     positions = Positions()
-    whole = positions.part(pattern)
-    return _merged(_determined(positions, whole), tuple(build_trend_automaton(body) for body in positions.absent))
+    ends = positions.part(pattern)
+    return _merged(_determined(positions, ends), tuple(build_trend_automaton(body) for body in positions.absent))
 
 
 def both(one: TrendAutomaton, other: TrendAutomaton) -> TrendAutomaton:
-    """The words of variables that both accept; neither has absences. Nothing but START when there are none."""
+    """The automaton of the sequences that both accept; neither has absences. Only START if there are none."""
     if one.absences or other.absences:
         raise ValueError("an automaton with absences has no intersection")
     labels = tuple(name for name in one.labels if name in other.labels)
     steps, others = _by_name(one), _by_name(other)
     drafts = [_Draft((START, START))]
     number = {(START, START): START}
-    for draft in drafts:  # grows while it is walked
+    for draft in drafts:  # grows during the loop
         left, right = draft.key
         for label, name in enumerate(labels):
             first, second = steps.get((left, name)), others.get((right, name))
@@ -126,10 +128,10 @@ def _by_name(automaton: TrendAutomaton) -> dict[tuple[int, str], int]:
 
 @dataclass(slots=True)
 class _Draft:
-    """A state on the way: `ways` gives for a label the next draft and what must be absent before it."""
+    """A state under construction: `ways` has for each label the next draft and the absences before it."""
 
     key: tuple[int, ...]
-    """The positions it stands for (or the two states of an intersection)."""
+    """The positions of the state (or the two states of an intersection)."""
     accepting: bool = False
     end_absent: Absences = NOTHING
     entry: int = -1
@@ -142,11 +144,11 @@ class _Drafted:
     drafts: list[_Draft]
 
 
-def _determined(positions: Positions, whole: Part) -> _Drafted:
-    """Subset construction: a state is the set of positions that the same word may have led to."""
+def _determined(positions: Positions, whole: PatternEnds) -> _Drafted:
+    """Subset construction: a state is the set of positions that one sequence of variables can lead to."""
     drafts = [_Draft(())]
     number: dict[tuple[int, ...], int] = {}
-    for draft in drafts:  # grows while it is walked
+    for draft in drafts:  # grows during the loop
         for label, (targets, absent) in _next_positions(positions, whole, draft).items():
             if targets not in number:
                 number[targets] = len(drafts)
@@ -156,21 +158,23 @@ def _determined(positions: Positions, whole: Part) -> _Drafted:
     return _Drafted(tuple(positions.labels), drafts)
 
 
-def _next_positions(positions: Positions, whole: Part, draft: _Draft) -> dict[int, tuple[tuple[int, ...], Absences]]:
-    """For each label the positions that an event bound to it leads to, and the absences all ways there agree on."""
-    found: dict[int, tuple[set[int], set[Absences]]] = {}
+def _next_positions(
+    positions: Positions, ends: PatternEnds, draft: _Draft
+) -> dict[int, tuple[tuple[int, ...], Absences]]:
+    """For each label, the positions that an event bound to it leads to, and the absences that all ways there share."""
+    reached: dict[int, tuple[set[int], set[Absences]]] = {}
     steps: list[dict[int, set[Absences]]] = [positions.follow[position] for position in draft.key]
     if not draft.key:
-        steps = [{position: {absent} for position, absent in whole.first.items()}]
+        steps = [{position: {absent} for position, absent in ends.first.items()}]
     for step in steps:
         for target, ways in step.items():
-            targets, absent = found.setdefault(positions.label_of[target], (set(), set()))
+            targets, absent = reached.setdefault(positions.label_of[target], (set(), set()))
             targets.add(target)
             absent |= ways
-    return {label: (tuple(sorted(targets)), _agreed(absent, positions)) for label, (targets, absent) in found.items()}
+    return {label: (tuple(sorted(targets)), _agreed(absent, positions)) for label, (targets, absent) in reached.items()}
 
 
-def _state(positions: Positions, whole: Part, targets: tuple[int, ...], label: int) -> _Draft:
+def _state(positions: Positions, whole: PatternEnds, targets: tuple[int, ...], label: int) -> _Draft:
     ends = {whole.last[position] for position in targets if position in whole.last}
     return _Draft(targets, bool(ends), _agreed(ends, positions) if ends else NOTHING, label)
 
@@ -193,29 +197,29 @@ def _agreed(absences: set[Absences], positions: Positions) -> Absences:
 
 
 def _merged(drafted: _Drafted, absences: tuple[TrendAutomaton, ...]) -> TrendAutomaton:
-    """States with the same future are one; those from which nothing is accepted go."""
+    """Merges states with the same future, and removes states that lead to no accepting state."""
     drafts = drafted.drafts
     alive = _alive(drafts)
     for draft in drafts:
         draft.ways = {label: way for label, way in draft.ways.items() if way[0] in alive}
     classes = _same_future(drafts) if len(drafts) <= LARGEST_MERGED else list(range(len(drafts)))
-    kept: dict[int, int] = {}  # class -> its first draft, in the order in which they are met: START comes first
+    first_drafts: dict[int, int] = {}  # class -> its first draft, in the order of discovery: START comes first
     for i in range(len(drafts)):
         if i == START or i in alive:
-            kept.setdefault(classes[i], i)
-    state = {group: place for place, group in enumerate(kept)}
+            first_drafts.setdefault(classes[i], i)
+    state = {group: number for number, group in enumerate(first_drafts)}
     transitions = [
         Transition(state[group], label, state[classes[to]], gone)
-        for group, i in kept.items()
+        for group, i in first_drafts.items()
         for label, (to, gone) in sorted(drafts[i].ways.items())
     ]
-    accepting = {state[group]: drafts[i].end_absent for group, i in kept.items() if drafts[i].accepting}
+    accepting = {state[group]: drafts[i].end_absent for group, i in first_drafts.items() if drafts[i].accepting}
     ends = tuple((at, absence) for at, absent in accepting.items() for absence in sorted(absent))
-    return TrendAutomaton(drafted.labels, len(kept), tuple(transitions), frozenset(accepting), absences, ends)
+    return TrendAutomaton(drafted.labels, len(first_drafts), tuple(transitions), frozenset(accepting), absences, ends)
 
 
 def _same_future(drafts: Sequence[_Draft]) -> list[int]:
-    """Moore: the class of each draft; two are in one class while no future tells them apart.
+    """Moore's algorithm: the class of each draft. Drafts with the same future are in one class.
 
     START stays by itself, and so do states that different labels lead to.
     """

@@ -1,6 +1,6 @@
-"""EventPattern -> Positions: the places that take an event, which may follow which, and what must be absent between.
+"""EventPattern -> Positions: the occurrences of events, which may follow which, and the absences in between.
 
-These are Glushkov's positions, with a NOT as a mark on the steps that cross it.
+These are Glushkov's positions, with NOT as a mark on the steps that cross it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ NOTHING: Absences = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Where a part of the pattern begins and ends: positions, each with what must be absent before or behind it."""
+class PatternEnds:
+    """First and last positions of a part of the pattern, each with the absences before or behind it."""
 
     first: dict[int, Absences]
     last: dict[int, Absences]
@@ -45,38 +45,38 @@ class Positions:
         self.absent: dict[EventPattern, int] = {}
         self.absent_span: list[Span | None] = []
 
-    def part(self, pattern: EventPattern) -> Part:
+    def part(self, pattern: EventPattern) -> PatternEnds:
         match pattern:
             case OneEvent(variable=variable):
                 position = len(self.label_of)
                 check_size(position)
                 self.label_of.append(self.labels.setdefault(variable, len(self.labels)))
                 self.follow.append({})
-                return Part({position: NOTHING}, {position: NOTHING}, False)
+                return PatternEnds({position: NOTHING}, {position: NOTHING}, False)
             case InOrder(parts):
                 return self.in_order(parts)
             case AnyOf(parts):
-                found = [self.part(part) for part in parts]
-                return Part(
-                    {position: absent for part in found for position, absent in part.first.items()},
-                    {position: absent for part in found for position, absent in part.last.items()},
-                    any(part.may_be_empty for part in found),
+                ends_of_parts = [self.part(part) for part in parts]
+                return PatternEnds(
+                    {position: absent for part in ends_of_parts for position, absent in part.first.items()},
+                    {position: absent for part in ends_of_parts for position, absent in part.last.items()},
+                    any(part.may_be_empty for part in ends_of_parts),
                 )
             case Repeated(body, times):
                 inner = self.part(body)
                 if times is not Times.AT_MOST_ONE:
                     self.connect(inner.last, inner.first)
-                return Part(inner.first, inner.last, inner.may_be_empty or times is not Times.ONE_OR_MORE)
+                return PatternEnds(inner.first, inner.last, inner.may_be_empty or times is not Times.ONE_OR_MORE)
             case Absent(span=span):
                 raise QueryError("NEGATION_MISPLACED", "NOT stands inside SEQ, beside something that occurs", span=span)
             case AllOf(span=span):
                 raise QueryError("CONJUNCTION_NOT_SUPPORTED", "AND joins two whole patterns only", span=span)
 
-    def in_order(self, parts: Sequence[EventPattern]) -> Part:
-        """SEQ: what is absent before a part belongs to its first positions, at the very end to the last ones."""
-        whole = Part({}, {}, True)
+    def in_order(self, parts: Sequence[EventPattern]) -> PatternEnds:
+        """SEQ: an absence before a part belongs to its first positions; at the very end, to the last positions."""
+        joined_ends = PatternEnds({}, {}, True)
         waiting: list[Absent] = []
-        before: Part | None = None
+        before: PatternEnds | None = None
         for pattern in parts:
             if isinstance(pattern, Absent):
                 if before is not None:
@@ -87,15 +87,17 @@ class Positions:
             before = self.part(pattern)
             for absent in waiting:
                 _check_beside(before, absent)
-            whole = self.joined(whole, Part(self.more(before.first, waiting), before.last, before.may_be_empty))
+            joined_ends = self.joined(
+                joined_ends, PatternEnds(self.more(before.first, waiting), before.last, before.may_be_empty)
+            )
             waiting = []
         if before is None and waiting:
             self.part(waiting[0])  # raises: nothing occurs
-        return Part(whole.first, self.more(whole.last, waiting), whole.may_be_empty)
+        return PatternEnds(joined_ends.first, self.more(joined_ends.last, waiting), joined_ends.may_be_empty)
 
-    def joined(self, left: Part, right: Part) -> Part:
+    def joined(self, left: PatternEnds, right: PatternEnds) -> PatternEnds:
         self.connect(left.last, right.first)
-        return Part(
+        return PatternEnds(
             left.first | right.first if left.may_be_empty else left.first,
             left.last | right.last if right.may_be_empty else right.last,
             left.may_be_empty and right.may_be_empty,
@@ -119,7 +121,7 @@ class Positions:
         return self.absent[absent.body]
 
 
-def _check_beside(neighbour: Part, absent: Absent) -> None:
+def _check_beside(neighbour: PatternEnds, absent: Absent) -> None:
     if neighbour.may_be_empty:
         raise QueryError(
             "NEGATION_NEXT_TO_OPTIONAL",

@@ -1,4 +1,4 @@
-"""What must be absent (NOT) -> for each row, where the nearest of it lies before and behind. Built on `event_marks`."""
+"""Patterns under NOT -> for each row, their nearest match before it and behind it. Built on `event_marks`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
 EVERYWHERE = Bounds(accept_from=0, accept_until=NEVER, absent_until=NEVER)
-"""A match may end at any row."""
+"""Bounds under which a match may end at any row."""
 
 
 def no_absences() -> Absences:
@@ -29,9 +29,9 @@ def no_absences() -> Absences:
 
 
 def find_absences(program: Program, events: Events, group_end: Ints, reach: Longs) -> Absences:
-    """For each absence of the program and each row what `Absences` says; `reach` as in `make_tests`."""
+    """The `Absences` of the program, for each absence and row; `reach` as in `make_tests`."""
     automata = program.automaton.absences
-    found = Absences(
+    absences = Absences(
         np.full((len(automata), len(events.time)), -1, np.int32),
         np.full((len(automata), len(events.time)), NEVER, np.int32),
     )
@@ -58,12 +58,12 @@ def find_absences(program: Program, events: Events, group_end: Ints, reach: Long
         )
         check_stopped()
         first_end = _ends_by_start(steps, members, ends, len(events.time))
-        fill_absences(events.starts, first_end, group_end, found.latest_start[number], found.earliest_end[number])
-    return found
+        fill_absences(events.starts, first_end, group_end, absences.latest_start[number], absences.earliest_end[number])
+    return absences
 
 
 def _ends_by_start(steps: Steps, members: Members, ends: Ints, rows: int) -> Ints:
-    """For each row the earliest end of a match that starts there; NEVER: none does."""
+    """For each row, the earliest end of a match that starts there; NEVER if none does."""
     result = np.full(rows, NEVER, np.int32)
     for step in range(steps.leave_at[START], steps.leave_at[START + 1]):
         label, state = steps.label[step], steps.target[step]
@@ -76,10 +76,10 @@ def _ends_by_start(steps: Steps, members: Members, ends: Ints, rows: int) -> Int
 
 @borrowing_kernel
 def fill_absences(starts, first_end, group_end, latest_start, earliest_end):  # type: ignore[no-untyped-def]
-    """Fills what `Absences` says of one of them; what starts at a row ends at `first_end` of it at the soonest."""
+    """Fills the `Absences` of one absence. A match of it that starts at a row ends at `first_end` at the earliest."""
     for sequence in range(len(starts) - 1):
         low, high = starts[sequence], starts[sequence + 1]
-        # First for each row the latest start of what ends right there.
+        # First, for each row the latest start of a match that ends exactly there.
         for row in range(low, high):
             if first_end[row] != NEVER:
                 latest_start[first_end[row]] = max(latest_start[first_end[row]], row)

@@ -1,7 +1,8 @@
-"""The matches of one block, in the order of the search -> the output, in order of the last event's time.
+"""The matches of one block in search order -> the output, in order of the last event's time.
 
-Matches that end at one time stay in the order of the search: sorting is stable. Small blocks are sorted by insertion,
-others by digits of eight bits, as many as the keys differ in; what is in order already is only copied.
+Matches that end at one time stay in search order, because sorting is stable. Small blocks are sorted by insertion.
+Larger ones are sorted by digits of eight bits, as many digits as the keys differ in. Blocks already in order are only
+copied.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ _DIGIT = 8
 
 @called_kernel
 def arrange(block, output, group_end, found, wanted, matches, rows):  # type: ignore[no-untyped-def]
-    """Copies the first `wanted` of `found` matches behind those of the output; gives the number of its rows then.
+    """Copies the first `wanted` of `found` matches behind the output; returns the output's new number of rows.
 
-    `matches` and `rows` say how much the output holds. Of two rows the later one has the larger `group_end`.
+    `matches` and `rows` are the current sizes of the output. Of two rows the later one has the larger `group_end`.
     """
     at, from_rows, from_labels = block.at, block.rows, block.labels
     to_at, to_rows, to_labels = output.at, output.rows, output.labels
@@ -41,7 +42,7 @@ def arrange(block, output, group_end, found, wanted, matches, rows):  # type: ig
 
 @inline_kernel
 def _keys(block, group_end, found):  # type: ignore[no-untyped-def]
-    """The time of each match's last event as a small number; the least and the largest, and whether they ascend."""
+    """The time of each match's last event as a small number; the minimum, the maximum, and whether they ascend."""
     keys, numbers = block.keys[0], block.numbers[0]
     least = most = group_end[block.rows[block.at[1] - 1]]
     in_order = True
@@ -72,7 +73,7 @@ def _by_insertion(keys, numbers, found):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def _by_digits(keys, numbers, counts, found, largest):  # type: ignore[no-untyped-def]
-    """Sorts from one half of the room to the other and back, a digit each time; gives the half it ended in."""
+    """Sorts by one digit at a time, from one half of the buffer to the other; returns the half with the result."""
     source, shift = 0, 0
     while (largest >> shift) > 0:
         counts[:] = 0

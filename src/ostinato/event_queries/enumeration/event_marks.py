@@ -1,7 +1,7 @@
-"""For each event in each state: the earliest row at which a match through it can end. One pass from the last row back.
+"""For each event in each state, the earliest row at which a match through it can end. One pass from the last row back.
 
-A search that enters only what can end in time never has to turn back, as far as no condition over the run asks it to.
-Also here, because the pass and the search both need it: which event may follow which.
+A search that enters only states that can end in time never has to backtrack, unless a condition over the run fails. The
+rules for which event may follow which are also here, because the pass and the search both need them.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ ANY, NEXT, STRICT = 0, 1, 2
 SELECTIONS = {Selection.ANY: ANY, Selection.NEXT: NEXT, Selection.STRICT: STRICT}
 
 SCANNED = 4096
-"""So many candidates are tested for one row; beyond, the next is taken for good, which costs time and no match."""
+"""The most candidates that are tested for one row. Beyond them the next one counts as passing: this costs time, no
+match."""
 
 
 class Absences(NamedTuple):
-    """What each NOT says of each row: rows of another event of the same sequence, or none."""
+    """For each NOT and row: rows of another event of the same sequence."""
 
     latest_start: NDArray[np.int32]
-    """Of what must be absent, the latest start of those that end before the row's time; -1: there is none."""
+    """The latest start of a forbidden match that ends before the row's time; -1 if there is none."""
     earliest_end: NDArray[np.int32]
-    """Of what must be absent, the earliest end of those that start after the row's time; NEVER: there is none."""
+    """The earliest end of a forbidden match that starts after the row's time; NEVER if there is none."""
 
 
 class Bounds(NamedTuple):
-    """Where matches may end, and how far what mustn't follow them is looked for."""
+    """Where matches may end, and how far behind them forbidden events matter."""
 
     accept_from: int
     accept_until: int
@@ -41,7 +42,8 @@ class Bounds(NamedTuple):
 
 @inline_kernel
 def nothing_between(step, row, later, steps, members, absences):  # type: ignore[no-untyped-def]
-    """Whether what must be absent is, between `row` and `later` that takes the step. If not, then for no later one."""
+    """Whether no forbidden match lies between `row` and `later`, which takes the step. If one does, no later row passes
+    either."""
     for at in range(steps.absent_at[step], steps.absent_at[step + 1]):
         start = absences.latest_start[steps.absent[at], later]
         if start >= 0 and members.group_end[start] > members.group_end[row]:
@@ -51,7 +53,7 @@ def nothing_between(step, row, later, steps, members, absences):  # type: ignore
 
 @inline_kernel
 def edge_holds(step, row, later, steps, members, tests):  # type: ignore[no-untyped-def]
-    """Whether the tests hold of `row` and `later` that takes the step."""
+    """Whether the tests of the step hold for `row` and `later`."""
     before_end = members.group_end[row]
     label = steps.label[step]
     before = steps.before[step]
@@ -89,27 +91,27 @@ def edge_holds(step, row, later, steps, members, tests):  # type: ignore[no-unty
 
 @called_kernel
 def following(row, state, end, steps, members, tests, absences):  # type: ignore[no-untyped-def]
-    """SKIP TILL NEXT MATCH: the first of the rows before `end` that can carry on from this one; NEVER if none can."""
-    found = NEVER
+    """SKIP TILL NEXT MATCH: the first row before `end` that can follow this one; NEVER if none can."""
+    first_row = NEVER
     for step in range(steps.leave_at[state], steps.leave_at[state + 1]):
         label = steps.label[step]
         for at in range(members.place[label, members.group_end[row]], members.place[label, end]):
             later = members.rows[at]
-            if later >= found:
+            if later >= first_row:
                 break
             if not steps.plain[step]:
                 if not nothing_between(step, row, later, steps, members, absences):
                     break
                 if not edge_holds(step, row, later, steps, members, tests):
                     continue
-            found = later
+            first_row = later
             break
-    return found
+    return first_row
 
 
 @inline_kernel
 def may_end(state, row, bounds, steps, absences):  # type: ignore[no-untyped-def]
-    """Whether a match may end at the row in the state, which is accepting."""
+    """Whether a match may end at the row in the accepting state."""
     if row < bounds.accept_from or row >= bounds.accept_until:
         return False
     for at in range(steps.end_absent_at[state], steps.end_absent_at[state + 1]):
@@ -122,10 +124,10 @@ def may_end(state, row, bounds, steps, absences):  # type: ignore[no-untyped-def
 def mark(  # type: ignore[no-untyped-def]
     first, end, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best, stopped
 ):
-    """Fills `ends` for the rows [first, end) of one sequence. Nothing of the search's own conditions is known here.
+    """Fills `ends` for the rows [first, end) of one sequence. Conditions over the run aren't considered.
 
-    `later_best` and `group_best` are room for one number a state: the earliest end of any row after the present time,
-    and of those at the present time.
+    `later_best` and `group_best` have room for one number for each state: the earliest end of any row after the current
+    time, and of rows at the current time.
     """
     states = len(steps.entry)
     for state in range(states):
@@ -140,7 +142,8 @@ def mark(  # type: ignore[no-untyped-def]
             for state in range(states):
                 later_best[state] = min(later_best[state], group_best[state])
                 group_best[state] = NEVER
-        # No match with this row ends later, so nothing beyond has to be looked at: long sequences, short windows.
+        # No match with this row ends later, so rows beyond don't matter. This keeps long sequences with short windows
+        # fast.
         until = min(end, tests.reach[row])
         for label in range(len(members.place)):
             at = members.place[label, row]
@@ -166,7 +169,7 @@ def mark(  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def _best_of_any(row, state, until, scanned, steps, members, tests, absences, ends, later_best):  # type: ignore[no-untyped-def]
-    """The earliest end before `until` by way of any later row."""
+    """The earliest end before `until` through any later row."""
     best = until
     for step in range(steps.leave_at[state], steps.leave_at[state + 1]):
         target = steps.target[step]
@@ -190,7 +193,7 @@ def _best_of_any(row, state, until, scanned, steps, members, tests, absences, en
 
 @inline_kernel
 def _best_between(row, state, low, high, steps, members, tests, absences, ends):  # type: ignore[no-untyped-def]
-    """The earliest end by way of one of the rows [low, high)."""
+    """The earliest end through one of the rows [low, high)."""
     best = NEVER
     for step in range(steps.leave_at[state], steps.leave_at[state + 1]):
         target, label = steps.target[step], steps.label[step]
@@ -212,7 +215,7 @@ def _best_between(row, state, low, high, steps, members, tests, absences, ends):
 def mark_sequences(  # type: ignore[no-untyped-def]
     starts, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best, stopped
 ):
-    """`mark` for every sequence."""
+    """Runs `mark` for every sequence."""
     for sequence in range(len(starts) - 1):
         mark(
             starts[sequence],

@@ -1,6 +1,6 @@
-"""Program + Events -> the matches themselves: what RETURN MATCHES shows. The driver of `event_search.py`.
+"""Program + Events -> the matches themselves, for RETURN MATCHES. The driver of `event_search.py`.
 
-Matches come in order of sequence, window, time of the first event, time of the last one, and then event by event: the
+Matches come in order of sequence, window, time of the first event, time of the last event, and then event by event: the
 variable in the order of the automaton's labels, then the row.
 """
 
@@ -44,20 +44,20 @@ DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
 _NO_ROWS_LIMIT = 1 << 62
 MOST_VARIABLES = 256
 SMALL_BLOCK = 1 << 16
-"""With LIMIT: blocks of up to so many matches, or four times the limit, are made whole and cut then."""
+"""With LIMIT: blocks of up to this many matches, or four times the limit, are completed and then cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventMatches:
-    """Match m holds `rows[offsets[m]:offsets[m + 1]]`, bound to the variables `labels` at the same places."""
+    """Match m has `rows[offsets[m]:offsets[m + 1]]`, bound to the variables `labels` at the same indexes."""
 
     offsets: NDArray[np.int64]
     rows: NDArray[np.int32]
     labels: NDArray[np.uint8]
     scopes: Ranges
-    """Where was searched: each sequence, or each window of it."""
+    """The scopes of the search: each sequence, or each window of it."""
     found: NDArray[np.int64]
-    """How many matches each of the scopes has; they come one after the other."""
+    """The number of matches of each scope; matches of the scopes come one after another."""
 
     @property
     def count(self) -> int:
@@ -68,16 +68,16 @@ class EventMatches:
         return np.repeat(self.scopes.sequence, self.found)
 
     def window(self) -> NDArray[np.int64]:
-        """Where the window of each match starts; NO_WINDOW without windows."""
+        """The start of the window of each match; NO_WINDOW without windows."""
         return np.repeat(self.scopes.window, self.found)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchLimits:
-    """What a search may use up and give."""
+    """Limits of a search."""
 
     limit: int | None = None
-    """LIMIT: so many matches of each sequence and window, the first in order."""
+    """LIMIT: only the first this many matches of each sequence and window."""
     most_matches: int = DEFAULT_MOST_MATCHES
     max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
 
@@ -92,7 +92,7 @@ def find_event_matches(
     conditions: MatchConditions | None = None,
     column: Column | None = None,
 ) -> EventMatches:
-    """All matches of the query. With conditions over several variables, `column` gives the values they read.
+    """All matches of the query. `column` gives the values that conditions over several variables read.
 
     Raises TOO_MANY_MATCHES, TOO_MANY_PARTIAL_MATCHES, RESULT_TOO_LARGE, and the errors of the conditions.
     """
@@ -102,7 +102,7 @@ def find_event_matches(
 
 
 class _Search:
-    """One call's arrays; `run` drives the kernel over all scopes."""
+    """The arrays of one call; `run` drives the kernel over all scopes."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class _Search:
         self.rules = self._rules()
         self.room = Room(automaton.states, len(self.steps.label), len(automaton.labels), registers)
 
-    def _rules(self) -> s.Rules:
+    def _rules(self) -> s.SearchRules:
         steps, extent, limits = self.steps, self.program.extent, self.limits
         start_absences = bool(steps.absent_at[steps.leave_at[START + 1]])
         spans = extent.kind is BoundKind.SPAN
@@ -145,7 +145,7 @@ class _Search:
             marks = s.PER_SCOPE
         plain = self.selection == ANY and bool(steps.plain[steps.leave_at[START + 1] :].all())
         limit = s.NO_LIMIT if limits.limit is None else limits.limit
-        return s.Rules(
+        return s.SearchRules(
             selection=self.selection,
             marks=marks,
             scanned=SCANNED,
@@ -163,7 +163,7 @@ class _Search:
         )
 
     def _bulk(self) -> NDArray[np.bool_]:
-        """The steps that end a match whatever the event."""
+        """The steps that always end a match."""
         steps, target = self.steps, self.steps.target
         bulk: NDArray[np.bool_] = steps.plain & steps.accepting[target] & (np.diff(steps.leave_at)[target] == 0)
         bulk &= np.diff(steps.end_absent_at)[target] == 0
@@ -186,20 +186,20 @@ class _Search:
                 stop_flag(),
             )
             check_stopped()
-        found = row_ranges(self.events, self.program.extent, self._may_start())
-        new_sequence = np.ones(len(found.first), np.bool_)
-        new_sequence[1:] = found.sequence[1:] != found.sequence[:-1]
+        ranges = row_ranges(self.events, self.program.extent, self._may_start())
+        new_sequence = np.ones(len(ranges.first), np.bool_)
+        new_sequence[1:] = ranges.sequence[1:] != ranges.sequence[:-1]
         scopes = s.Scopes(
-            found.first, found.end, found.first, found.end, new_sequence, np.zeros(len(found.first), np.int64)
+            ranges.first, ranges.end, ranges.first, ranges.end, new_sequence, np.zeros(len(ranges.first), np.int64)
         )
         self._drive(scopes, self.rules, self.ends)
-        return EventMatches(*self.room.result(), found, np.diff(scopes.found, prepend=0))
+        return EventMatches(*self.room.result(), ranges, np.diff(scopes.found, prepend=0))
 
     def _tables(self) -> tuple[Steps, Members, Tests, Absences]:
         return self.steps, self.members, self.tests, self.absences
 
     def _may_start(self) -> NDArray[np.bool_]:
-        """The rows at which a match may start, as far as is known before the search."""
+        """The rows at which a match may start, as far as this is known before the search."""
         result = np.zeros(len(self.events.time), np.bool_)
         place, offset = self.members.place, self.members.offset
         for step in range(self.steps.leave_at[START], self.steps.leave_at[START + 1]):
@@ -211,8 +211,8 @@ class _Search:
             result[rows] = True
         return result
 
-    def _drive(self, scopes: s.Scopes, rules: s.Rules, ends: Ints) -> None:
-        """Runs the kernel to the end, making room whenever it asks for it."""
+    def _drive(self, scopes: s.Scopes, rules: s.SearchRules, ends: Ints) -> None:
+        """Runs the kernel to the end and makes room whenever it needs more."""
         room, progress = self.room, self.room.progress
         progress[s.SCOPE] = progress[s.PHASE] = 0
         while True:
@@ -240,15 +240,15 @@ class _Search:
                 room.grow(status, self._searched(scopes))
 
     def _searched(self, scopes: s.Scopes) -> float:
-        """Which part of the rows has been searched: what it gave says how much room the rest may need."""
+        """The fraction of the rows that has been searched. It predicts the room that the rest needs."""
         scope = int(self.room.progress[s.SCOPE])
         done = int((scopes.end - scopes.first)[:scope].sum() + self.room.progress[s.BLOCK_END] - scopes.first[scope])
         return done / max(1, int((scopes.end - scopes.first).sum()))
 
-    def _first_of_block(self, scopes: s.Scopes, rules: s.Rules) -> None:
-        """LIMIT, and more matches start at one time than anybody could list: by the time of their ends, one by one.
+    def _first_of_block(self, scopes: s.Scopes, rules: s.SearchRules) -> None:
+        """LIMIT, with too many matches from one start time to list: searches by end time, one end time after another.
 
-        All matches that end at one time come in their final order, so the search stops when there are enough.
+        All matches that end at one time come in their final order, so the search can stop when there are enough.
         """
         progress = self.room.progress
         scope, block_row, block_end = (int(progress[at]) for at in (s.SCOPE, s.BLOCK_ROW, s.BLOCK_END))

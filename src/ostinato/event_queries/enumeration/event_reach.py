@@ -1,4 +1,4 @@
-"""Which rows may carry on from a row, by the selection; and how far a match may reach from its start."""
+"""The rows that may follow a row, by selection strategy; and how far a match may reach from its start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ostinato.kernels.kernel_cache import inline_kernel
 
 @inline_kernel
 def next_rows(follows, limit, group_end):  # type: ignore[no-untyped-def]
-    """SKIP TILL NEXT MATCH: the rows that may carry on, all of one time."""
+    """SKIP TILL NEXT MATCH: the rows that may follow; all have one time."""
     if follows >= limit:
         return np.int64(0), np.int64(0)
     return follows, min(np.int64(group_end[follows]), limit)
@@ -28,9 +28,10 @@ def strict_rows(row, first, end, limit, group_end):  # type: ignore[no-untyped-d
 
 @inline_kernel
 def reach_of_start(step, row, first, end, rules, position, steps, members, absences, label_end):  # type: ignore[no-untyped-def]
-    """The row before which a match from here ends, that before which nothing absent may follow, and the first end.
+    """The row before which a match from here ends, the row before which no forbidden event may follow, and the first
+    end.
 
-    -1: there is no match from here.
+    -1 if no match starts here.
     """
     absent_until, accept_from = np.int64(end), np.int64(rules.accept_from)
     if rules.span >= 0:
@@ -50,7 +51,7 @@ def reach_of_start(step, row, first, end, rules, position, steps, members, absen
 
 @inline_kernel
 def _first_above(position, low, high, value):  # type: ignore[no-untyped-def]
-    """The first of the rows [low, high) whose position is above the value, or `high`; quick where that is near."""
+    """The first of the rows [low, high) whose position is above the value, or `high`. Fast if that row is near."""
     ahead = 1
     while low + ahead < high and position[low + ahead] <= value:
         low += ahead

@@ -1,4 +1,4 @@
-"""The arrays that the search of `event_search.py` writes to, and how they grow."""
+"""The arrays that the search of `event_search.py` writes to; they grow on demand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostinato.event_queries.enumeration import event_state as s
 
 FIRST_MATCHES, FIRST_ROWS, FIRST_DEPTH = 1024, 4096, 64
 LARGEST_OUTPUT = 1 << 29
-"""How many events the matches of one task may hold: 3 GiB of rows and labels."""
+"""The most events that the matches of one task may have: 3 GiB of rows and labels."""
 
 
 class Room:
@@ -29,10 +29,10 @@ class Room:
             numbers=np.empty((2, FIRST_MATCHES), np.int32),
             digits=np.empty(257, np.int64),
         )
-        self.output = s.Output(
+        self.output = s.MatchOutput(
             np.zeros(FIRST_MATCHES, np.int64), np.empty(FIRST_ROWS, np.int32), np.empty(FIRST_ROWS, np.uint8)
         )
-        self.work = s.Work(
+        self.work = s.SearchArrays(
             **self._by_depth(FIRST_DEPTH),
             cursor=np.zeros(steps, np.int64),
             label_end=np.zeros(labels, np.int64),
@@ -60,10 +60,10 @@ class Room:
         }
 
     def grow(self, status: int, searched: float) -> None:
-        """Gives the kernel what it returned for, after that part of the rows.
+        """Makes the room that the kernel's status asks for, given the fraction of rows searched.
 
-        Room for output is asked for as if the rest gave as much. Where it doesn't, only addresses were taken: memory
-        is what has been written to, and that is much slower the first time.
+        Room for output is allocated as if the remaining rows gave as much as the rows so far. If they give less, only
+        address space was used: memory is taken when it is first written.
         """
         matches, rows = int(self.progress[s.NEEDED_MATCHES]), int(self.progress[s.NEEDED_ROWS])
         if status == s.MORE_DEPTH:
@@ -82,7 +82,7 @@ class Room:
         if status == s.MORE_OUTPUT:
             expected = min(1 / max(searched, 1e-9), LARGEST_OUTPUT / rows)
             matches, rows = int(matches * expected), int(rows * expected)
-            self.output = s.Output(
+            self.output = s.MatchOutput(
                 _longer(self.output.at, matches), _longer(self.output.rows, rows), _longer(self.output.labels, rows)
             )
             return
@@ -96,11 +96,11 @@ class Room:
                 keys=np.empty((2, len(self.block.at)), np.int32), numbers=np.empty((2, len(self.block.at)), np.int32)
             )
 
-    def result(self) -> s.Output:
-        """The output without the room that wasn't needed."""
+    def result(self) -> s.MatchOutput:
+        """The output without unused room."""
         matches, rows = int(self.progress[s.MATCHES]), int(self.progress[s.ROWS])
         at, found_rows, labels = self.output
-        return s.Output(_cut(at, matches + 1), _cut(found_rows, rows), _cut(labels, rows))
+        return s.MatchOutput(_cut(at, matches + 1), _cut(found_rows, rows), _cut(labels, rows))
 
 
 def _longer(array: NDArray[Any], needed: int) -> NDArray[Any]:
@@ -112,5 +112,5 @@ def _longer(array: NDArray[Any], needed: int) -> NDArray[Any]:
 
 
 def _cut(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """A view, unless that would hold on to much more than is needed."""
+    """A view, or a copy if the view would hold on to much more memory than it needs."""
     return array[:length] if 8 * length >= len(array) else array[:length].copy()

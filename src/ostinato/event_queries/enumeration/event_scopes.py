@@ -1,4 +1,4 @@
-"""Events + Extent -> the ranges of rows that are searched: one for each sequence, or for each of its windows."""
+"""Events + Extent -> the ranges of rows to search: one for each sequence, or for each of its windows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ostinato.rows.matches import ranges
 Longs = NDArray[np.int64]
 
 LARGEST_SPAN = 1 << 62
-"""No two positions are further apart; beyond it they couldn't be added up."""
+"""The largest distance between two positions; larger ones couldn't be added without overflow."""
 
 
 class Ranges(NamedTuple):
-    """Rows [first, end) of one sequence; `window` is where its window starts, or NO_WINDOW."""
+    """Rows [first, end) of one sequence; `window` is the start of its window, or NO_WINDOW."""
 
     first: Longs
     end: Longs
@@ -27,12 +27,12 @@ class Ranges(NamedTuple):
 
 
 def positions(events: Events, extent: Extent) -> Longs:
-    """What the extent is measured in."""
+    """The positions in which the extent is measured."""
     return events.place if extent.by_place else events.time
 
 
 def row_ranges(events: Events, extent: Extent, may_start: NDArray[np.bool_]) -> Ranges:
-    """What to search, in order of sequence and window. Windows without a row that may start a match are left out."""
+    """The ranges to search, in order of sequence and window. Windows without a possible start are left out."""
     if extent.kind is not BoundKind.WINDOWS:
         sequences = np.arange(len(events.starts) - 1)
         return Ranges(events.starts[:-1], events.starts[1:], sequences, np.full(len(sequences), NO_WINDOW, np.int64))
@@ -44,7 +44,7 @@ def row_ranges(events: Events, extent: Extent, may_start: NDArray[np.bool_]) -> 
     if extent.by_place:
         lowest = np.maximum(lowest, 0)
     highest = at // extent.slide
-    # Positions ascend within a sequence, so of each row only the windows beyond those of the row before are new.
+    # Positions ascend within a sequence, so a row adds only the windows beyond those of the row before.
     same = sequence[1:] == sequence[:-1]
     lowest[1:] = np.where(same, np.maximum(lowest[1:], highest[:-1] + 1), lowest[1:])
     count = np.maximum(highest - lowest + 1, 0)
@@ -55,7 +55,7 @@ def row_ranges(events: Events, extent: Extent, may_start: NDArray[np.bool_]) -> 
 
 
 def reaches(events: Events, extent: Extent) -> Longs:
-    """For each row the first row of its sequence that no match with both can hold, or the sequence's end."""
+    """For each row, the first row of its sequence that can't be in a match with it, or the sequence's end."""
     sequence = np.repeat(np.arange(len(events.starts) - 1), np.diff(events.starts))
     if extent.kind is BoundKind.NONE:
         return events.starts[1:][sequence]
@@ -66,14 +66,14 @@ def reaches(events: Events, extent: Extent) -> Longs:
 
 def _first_row(position: Longs, starts: Longs, sequence: Longs, value: Longs) -> Longs:
     """The first row of each sequence whose position is at or above the value, or the sequence's end."""
-    found = np.empty(len(value), np.int64)
-    fill_first_rows(position, starts, sequence, value, found)
-    return found
+    first_rows = np.empty(len(value), np.int64)
+    fill_first_rows(position, starts, sequence, value, first_rows)
+    return first_rows
 
 
 @borrowing_kernel
 def fill_first_rows(position, starts, sequence, value, found):  # type: ignore[no-untyped-def]
-    """One sweep: sequences ascend, and within one of them positions and values do."""
+    """One sweep: sequences ascend, and positions and values ascend within a sequence."""
     row, end, before = 0, 0, -1
     for i in range(len(value)):
         if sequence[i] != before:

@@ -1,11 +1,11 @@
-"""Depth-first enumeration of the matches of an event query: the kernel under RETURN MATCHES.
+"""Depth-first enumeration of the matches of an event query: the kernel for RETURN MATCHES.
 
-All matches whose first events have one time are a block. A block is collected in the order of the search (event by
-event: the variable, then the row), then copied to the output in order of the last event's time; so the output is in
-order of first time, last time, then event by event.
+A block has all matches whose first events have one time. The kernel collects a block in search order (event by event:
+the variable, then the row) and copies it to the output in order of the last event's time. So the output is in order of
+first time, last time, then event by event.
 
-The kernel never raises and never drops anything: it returns a status, and the driver (`event_matches.py`) makes room
-and calls again; everything it needs to go on is in `work` and `progress`.
+The kernel never raises and never drops a match. It returns a status; the driver (`event_matches.py`) makes room and
+calls it again. `work` and `progress` have all it needs to continue.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ from ostinato.event_queries.enumeration.event_state import (
 from ostinato.event_queries.enumeration.event_tables import NEVER
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 
-# Without values here: `build_event_search` puts functions into the globals of the search.
+# Only declared here: `build_event_search` puts functions into the globals of the search.
 search_block: Callable[..., Any]
 update: Callable[..., Any]
 holds_on_step: Callable[..., Any]
@@ -161,7 +161,7 @@ def _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, wo
 
 @inline_kernel
 def _begin_block(start_until, steps, members, work, progress):  # type: ignore[no-untyped-def]
-    """Finds the next time at which a match may start; False when there is none."""
+    """Finds the next time at which a match may start; False if there is none."""
     start = NEVER
     for step in range(steps.leave_at[START], steps.leave_at[START + 1]):
         if work.cursor[step] < members.place[steps.label[step], start_until]:
@@ -177,7 +177,7 @@ def _begin_block(start_until, steps, members, work, progress):  # type: ignore[n
 
 @inline_kernel
 def _end_block(members, rules, block, output, progress):  # type: ignore[no-untyped-def]
-    """Copies the block to the output, as far as it is wanted."""
+    """Copies the wanted matches of the block to the output."""
     matches, rows, wanted = progress[MATCHES], progress[ROWS], progress[BLOCK_MATCHES]
     if rules.limit != NO_LIMIT:
         wanted = min(wanted, rules.limit - (matches - progress[SCOPE_MATCHES]))
@@ -185,12 +185,12 @@ def _end_block(members, rules, block, output, progress):  # type: ignore[no-unty
         if matches + wanted > rules.most:
             progress[FAILURE], progress[FAILED_ROW] = TOO_MANY_MATCHES, progress[BLOCK_ROW]
             return FAILED
-        # Where only some are wanted, their rows are not known yet: room for all of the block is asked for.
+        # With a limit, the rows of the wanted matches aren't known yet: room for the whole block is requested.
         if matches + wanted + 1 > len(output.at) or rows + progress[BLOCK_ROWS] > len(output.rows):
             progress[NEEDED_MATCHES], progress[NEEDED_ROWS] = matches + wanted + 1, rows + progress[BLOCK_ROWS]
             return MORE_OUTPUT
-        found = progress[BLOCK_MATCHES]
-        progress[ROWS] = arrange(block, output, members.group_end, found, wanted, matches, rows)
+        block_matches = progress[BLOCK_MATCHES]
+        progress[ROWS] = arrange(block, output, members.group_end, block_matches, wanted, matches, rows)
         progress[MATCHES] = matches + wanted
     progress[PHASE] = NEW_BLOCK
     return FINISHED
@@ -199,8 +199,8 @@ def _end_block(members, rules, block, output, progress):  # type: ignore[no-unty
 def _search_block(  # type: ignore[no-untyped-def]
     first, end, steps, members, tests, absences, ends, position, rules, block, work, checks, progress, stopped
 ):
-    """Goes on with the block until it is searched through, or something is missing."""
-    # Arrays as plain locals, and what changes all the time too: it is written back where the kernel returns.
+    """Continues the block until it is complete or the kernel needs something."""
+    # Arrays and often changed values are plain locals; they are written back where the kernel returns.
     place, member_rows, group_end, offset = members.place, members.rows, members.group_end, members.offset
     leave_at, step_label, target_of, plain = steps.leave_at, steps.label, steps.target, steps.plain
     accepting, bulk, selection = steps.accepting, rules.bulk, rules.selection
@@ -208,11 +208,11 @@ def _search_block(  # type: ignore[no-untyped-def]
     step_at, at, until, label_end = work.step, work.at, work.until, work.label_end
     block_at, block_rows, block_labels = block.at, block.rows, block.labels
     depth, tried = progress[DEPTH], progress[TRIED]
-    found, filled = progress[BLOCK_MATCHES], progress[BLOCK_ROWS]
+    matches_in_block, filled = progress[BLOCK_MATCHES], progress[BLOCK_ROWS]
     limit, absent_until, accept_from = progress[LIMIT], progress[ABSENT_UNTIL], progress[ACCEPT_FROM]
     most = rules.largest_block if rules.limit != NO_LIMIT else rules.most - progress[MATCHES]
     status = FINISHED
-    unlooked = 0  # candidates since the last look at the flag
+    unlooked = 0  # candidates since the stop flag was last read
     while depth >= 0:
         i = at[depth]
         if i >= until[depth]:  # the next step from this state
@@ -233,20 +233,20 @@ def _search_block(  # type: ignore[no-untyped-def]
                 low, high = strict_rows(path[depth], first, end, limit, group_end)
             at[depth], until[depth] = place[label, low], place[label, high]
             continue
-        if found > most or filled > rules.largest_rows:
+        if matches_in_block > most or filled > rules.largest_rows:
             progress[FAILURE] = TOO_MANY_MATCHES
             status = BLOCK_TOO_LARGE if rules.limit != NO_LIMIT else FAILED
             break
         step = step_at[depth]
         count = until[depth] - i if bulk[step] and depth > 0 else 1
-        if found + count + 1 > len(block_at) or filled + count * (depth + 1) > len(block_rows):
-            progress[NEEDED_MATCHES], progress[NEEDED_ROWS] = found + count + 1, filled + count * (depth + 1)
+        if matches_in_block + count + 1 > len(block_at) or filled + count * (depth + 1) > len(block_rows):
+            progress[NEEDED_MATCHES], progress[NEEDED_ROWS] = matches_in_block + count + 1, filled + count * (depth + 1)
             status = MORE_BLOCK
             break
         label = step_label[step]
         if bulk[step] and depth > 0:
-            _fill(block, path, path_label, member_rows, i, count, depth, label, found, filled)
-            found += count
+            _fill(block, path, path_label, member_rows, i, count, depth, label, matches_in_block, filled)
+            matches_in_block += count
             filled += count * (depth + 1)
             at[depth] = until[depth]
             continue
@@ -321,9 +321,9 @@ def _search_block(  # type: ignore[no-untyped-def]
                 block_rows[filled + j] = path[j + 1]
                 block_labels[filled + j] = path_label[j + 1]
             filled += depth
-            found += 1
-            block_at[found] = filled
-            if found == rules.enough:
+            matches_in_block += 1
+            block_at[matches_in_block] = filled
+            if matches_in_block == rules.enough:
                 break
         if leave_at[target] == leave_at[target + 1]:
             depth -= 1
@@ -333,7 +333,7 @@ def _search_block(  # type: ignore[no-untyped-def]
         if selection == NEXT:
             work.follows[depth] = following(row, target, limit, steps, members, tests, absences)
     progress[DEPTH], progress[TRIED] = depth, tried
-    progress[BLOCK_MATCHES], progress[BLOCK_ROWS] = found, filled
+    progress[BLOCK_MATCHES], progress[BLOCK_ROWS] = matches_in_block, filled
     progress[LIMIT], progress[ABSENT_UNTIL], progress[ACCEPT_FROM] = limit, absent_until, accept_from
     if status == FINISHED:
         progress[SEQUENCE_TRIED] += max(0, tried - filled)
@@ -346,7 +346,7 @@ def _search_block(  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def _fill(block, path, path_label, member_rows, first, count, depth, label, found, filled):  # type: ignore[no-untyped-def]
-    """Writes one match for each of `count` members from `first` on: the path so far, then the member."""
+    """Writes one match for each of `count` members from `first` on: the current path, then the member."""
     rows, labels, at = block.rows, block.labels, block.at
     length = depth + 1
     for j in range(depth):
@@ -369,7 +369,7 @@ def _fill(block, path, path_label, member_rows, first, count, depth, label, foun
 
 @inline_kernel
 def no_update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
-    """No condition reads the run: there are no registers."""
+    """No condition reads the run, so there are no registers."""
     return 0
 
 
@@ -382,11 +382,11 @@ def always(place, row, depth, first, end, work, checks):  # type: ignore[no-unty
 def build_event_search(
     name: str, update: Callable[..., Any], on_step: Callable[..., Any], at_end: Callable[..., Any]
 ) -> Callable[..., int]:
-    """The search with these functions compiled into it, kept on disk under a name that must be unique.
+    """The search with these functions compiled into it. It is cached on disk under `name`, which must be unique.
 
     `update(label, row, depth, work, conditions)` sets the registers of depth + 1. `on_step(step, row, depth, first,
-    end, work, checks)` says whether the step may be taken, `at_end(state, ...)` whether a match may end there: 1 yes,
-    0 no, negative an error code.
+    end, work, checks)` returns whether the step may be taken, `at_end(state, ...)` whether a match may end there: 1
+    yes, 0 no, negative an error code.
     """
     block = inline_kernel(_with_globals(_search_block, update=update, holds_on_step=on_step, holds_at_end=at_end))
     function = _with_globals(_search, search_block=block)
@@ -401,7 +401,7 @@ def event_search_in_python() -> Callable[..., int]:
 
 
 def _with_globals(function: Callable[..., Any], **values: Any) -> FunctionType:
-    # A closure would be the plain way, but numba doesn't find closures over kernels in its cache again.
+    # A closure would be simpler, but numba doesn't find closures over kernels in its cache.
     return FunctionType(function.__code__, {**globals(), **values}, function.__name__)
 
 

@@ -1,7 +1,7 @@
-"""Program + Events -> the arrays that the kernels of event queries read. One array, one meaning.
+"""Program + Events -> the arrays that the kernels of event queries read.
 
-Rows are numbered as in `Events`. Times are never compared: of two rows of a sequence the later one has the larger
-`group_end`, and rows of equal time have the same.
+Rows are numbered as in `Events`. Times are never compared directly: of two rows of a sequence the later one has the
+larger `group_end`, and rows of equal time have the same `group_end`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 NEVER = np.iinfo(np.int32).max
-"""In place of a row: there is none."""
+"""Stands for "no row"."""
 OPS = ("<", "<=", ">", ">=", "=", "<>")
 PAIR_TEST = len(OPS)
-"""In place of an operator: the answers for all pairs are kept as bits."""
+"""Stands for an operator: the answers for all pairs are stored as bits."""
 _PAIRS_AT_ONCE = 1 << 20
 LARGEST_PAIRS = 1 << 33
-"""How many pairs of events may be tested: 1 GiB of bits."""
+"""The most pairs of events that may be tested: 1 GiB of bits."""
 LARGEST_INPUT = (1 << 31) - 2
 
 
 class Steps(NamedTuple):
-    """The automaton. From state q lead the steps `leave_at[q]:leave_at[q + 1]`, in order of their labels."""
+    """The automaton. The steps `leave_at[q]:leave_at[q + 1]` lead from state q, in order of their labels."""
 
     leave_at: Longs
     label: Ints
@@ -44,13 +44,13 @@ class Steps(NamedTuple):
     """The label that leads into each state; -1 for START."""
     accepting: Bools
     plain: Bools
-    """Whether every later event may take the step: no test, nothing that must be absent between."""
+    """Whether every later event may take the step: it has no test and no absence."""
     absent_at: Longs
     absent: Ints
-    """What must be absent before step t: `absent[absent_at[t]:absent_at[t + 1]]`."""
+    """The absences before step t: `absent[absent_at[t]:absent_at[t + 1]]`."""
     end_absent_at: Longs
     end_absent: Ints
-    """What must be absent after a match that ends in state q."""
+    """The absences after a match that ends in state q."""
     state_at: Longs
     states: Ints
     """The states into which label k leads: `states[state_at[k]:state_at[k + 1]]`."""
@@ -59,41 +59,41 @@ class Steps(NamedTuple):
 class Members(NamedTuple):
     """The rows that qualify for each label: those of label k in [first, end) are `rows[place[k, first]:place[k, end]]`.
 
-    What is known of a row in state q lies at `offset[q] + its place`.
+    The entry of a row in state q is at `offset[q] + its place`.
     """
 
     place: NDArray[np.int32]
     rows: Ints
     offset: Longs
     size: int
-    """How many pairs of a row and a state there are."""
+    """The number of pairs of a row and a state."""
     group_end: Ints
-    """For each row the first row of its sequence with a later time, or the sequence's end."""
+    """For each row, the first row of its sequence with a later time, or the sequence's end."""
 
 
 class Tests(NamedTuple):
-    """What adjacent events bound to labels i and k must fulfil: tests `at[i * labels + k]` up to the next."""
+    """The tests of adjacent events bound to labels i and k: tests `at[i * labels + k]` up to the next."""
 
     at: Longs
     op: Ints
     column: Ints
-    """Where the keys of a comparison lie."""
+    """The positions of the keys of a comparison."""
     before: Longs
     after: Longs
     """Keys that compare like the values."""
     before_valid: Bools
     after_valid: Bools
     bits_at: Longs
-    """Of a pair test: for each member of its earlier label where its bits start."""
+    """For pair tests: the start of the bits of each member of the earlier label."""
     bits_from: Longs
-    """For each test where its members lie in `bits_at`, less the place of the first."""
+    """For each test, the position of its members in `bits_at`, less the place of the first."""
     bits: NDArray[np.uint8]
     reach: Longs
-    """For each row the first row that no match with both can hold: pairs further apart have no bits."""
+    """For each row, the first row that can't be in a match with it: pairs further apart have no bits."""
 
 
 def group_ends(events: Events) -> Ints:
-    """For each row the first row of its sequence with a later time, or the sequence's end."""
+    """For each row, the first row of its sequence with a later time, or the sequence's end."""
     rows = len(events.time)
     if rows > LARGEST_INPUT:
         raise MatchError("RESULT_TOO_LARGE", f"more than {LARGEST_INPUT:,} events in one task")
@@ -141,29 +141,29 @@ def make_steps(automaton: TrendAutomaton, edges: Sequence[EdgeTest]) -> Steps:
 
 
 def _lists(lists: Sequence[Sequence[int]]) -> tuple[Longs, Ints]:
-    """Where each list starts (and the last one ends), and all of them one after the other."""
+    """The start of each list (and the end of the last one), and all lists one after another."""
     at = np.zeros(len(lists) + 1, np.int64)
     np.cumsum([len(some) for some in lists], out=at[1:])
     return at, np.array([item for some in lists for item in some], np.int32)
 
 
 def make_members(steps: Steps, qualifies: Sequence[int], events: Events, ends: Ints) -> Members:
-    """The rows of each label; `qualifies` gives the number of its condition."""
+    """The rows of each label; `qualifies` has the number of its condition."""
     rows = len(events.time)
     place = np.zeros((len(qualifies), rows + 1), np.int32)
-    found = [np.flatnonzero(events.conditions[number]) for number in qualifies]
+    rows_of_label = [np.flatnonzero(events.conditions[number]) for number in qualifies]
     before = 0
     for label, number in enumerate(qualifies):
         np.cumsum(events.conditions[number], out=place[label, 1:])
         place[label] += before
-        before += len(found[label])
+        before += len(rows_of_label[label])
     offset = np.zeros(len(steps.entry), np.int64)
     size = 0
     for state, label in enumerate(steps.entry):
         if label >= 0:
             offset[state] = size - place[label, 0]
-            size += len(found[label])
-    members = np.concatenate(found).astype(np.int32) if found else np.empty(0, np.int32)
+            size += len(rows_of_label[label])
+    members = np.concatenate(rows_of_label).astype(np.int32) if rows_of_label else np.empty(0, np.int32)
     return Members(place, members, offset, size, ends)
 
 
@@ -214,7 +214,7 @@ def _valid(numbers: Sequence[int], events: Events) -> Bools:
 def _pair_bits(
     edges: Sequence[EdgeTest], members: Members, events: Events, reach: Longs
 ) -> tuple[Longs, Longs, NDArray[np.uint8]]:
-    """The answers to all pair tests: for each earlier member one bit for each later one that it can reach."""
+    """The answers to all pair tests: for each earlier member, one bit for each later member within reach."""
     starts, froms, bits = [np.empty(0, np.int64)], np.zeros(len(edges), np.int64), [np.empty(0, np.uint8)]
     so_far, total = 0, 0
     for number, edge in enumerate(edges):

@@ -26,14 +26,14 @@ _TRUE = Literal("boolean", "TRUE")
 
 @dataclass(frozen=True, slots=True)
 class MatchCondition:
-    """A condition as the search asks it: number i is condition i of the program."""
+    """When the search evaluates a condition; number i is condition i of the program."""
 
     waits_for: frozenset[int]
-    """The labels that can still change the answer; with `each` only the others."""
+    """The labels that can still change the answer; with `each`, other labels than that one."""
     each: int
-    """The label for each of whose events it is asked, or NO_LABEL."""
+    """The label for each of whose events the condition is evaluated, or NO_LABEL."""
     register: int
-    """The register in which the interpreter looks for that event, or -1."""
+    """The register in which the interpreter finds that event, or -1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ def lower_run_conditions(
     operand_type: Callable[[Expr], pa.DataType],
     settings: t.Settings,
 ) -> MatchConditions | None:
-    """The conditions of a RETURN MATCHES query; None when there are none. `operand_type`: of expressions over one row.
+    """The conditions of a RETURN MATCHES query; None if it has none. `operand_type` types expressions over one row.
 
-    Raises UNSUPPORTED_ACROSS_ROWS for what the kernel doesn't know.
+    Raises UNSUPPORTED_ACROSS_ROWS for expressions that the kernel doesn't support.
     """
     if not run:
         return None
@@ -77,7 +77,7 @@ def lower_run_conditions(
 
 
 def match_condition(condition: RunCondition, numbers: dict[str, int], program: RunProgram) -> MatchCondition:
-    """When a condition is asked; `numbers` are the labels by name, `program` is what it was lowered to."""
+    """When a condition is evaluated; `numbers` are the labels by name, `program` is the lowered condition."""
     labels = frozenset(numbers[name] for name in condition.variables)
     if condition.each is None:
         return MatchCondition(labels, NO_LABEL, -1)
@@ -93,7 +93,7 @@ def match_condition(condition: RunCondition, numbers: dict[str, int], program: R
 
 
 def unless_unbound(condition: RunCondition) -> Expr:
-    """The condition, or TRUE where one of its variables has no event."""
+    """The condition, or TRUE if one of its variables has no event."""
     rows = [Navigation(_TRUE, frozenset({name}), Anchor.LAST) for name in sorted(condition.variables)]
     missing = tuple(Operator("is null", (row,)) for row in rows)
     return Operator("or", (*missing, condition.condition))

@@ -1,4 +1,4 @@
-"""EventQuery + the input's column names -> BoundEventQuery: every name looked up, every condition where it belongs."""
+"""EventQuery + the input's column names -> BoundEventQuery: names resolved, conditions sorted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Column, Expr, Name, Operator, rebuild, string_literal
 
 TypeArgument = str | Mapping[str, str] | None
-"""The column that names an event's type, or a condition for each type."""
+"""The column with the events' types, or a condition for each type."""
 
 
 def bind_event_query(
@@ -26,10 +26,10 @@ def bind_event_query(
     type: TypeArgument = None,
     time: str | None = None,
 ) -> BoundEventQuery:
-    """Resolves every name; raises QueryError with a caret for what can't be resolved.
+    """Resolves every name; raises QueryError with a caret for names that can't be resolved.
 
-    `type` and `time` stand in where the text has no TYPE and no TIME. Names of variables and types are exact, those of
-    columns follow `case_sensitive`.
+    `type` and `time` are used if the text has no TYPE or TIME. Names of variables and types are case-sensitive; columns
+    follow `case_sensitive`.
     """
     check_event_query(query)
     query = _completed(query, type, time)
@@ -71,12 +71,12 @@ def _completed(query: EventQuery, types: TypeArgument, time: str | None) -> Even
 
 
 def _without_spans(expr: Expr) -> Expr:
-    """What didn't come from the query's text has no place in it."""
+    """The expression without positions, because it isn't part of the query's text."""
     return replace(rebuild(expr, _without_spans), span=None)
 
 
 def _type_tests(query: EventQuery, names: EventNames) -> dict[str, Expr]:
-    """For each type of the pattern the condition over one event's columns."""
+    """For each type of the pattern, the condition over one event's columns."""
     types = query.types
     if types is None:
         raise QueryError(

@@ -49,12 +49,12 @@ def both(first: str | EventBuilder, second: str | EventBuilder) -> EventBuilder:
 
 
 def absent(part: str | EventBuilder) -> str:
-    """Nothing like this in between; a part of `seq`."""
+    """No match of this part may lie in between; a part of `seq`."""
     return f"NOT ({_text(part)})"
 
 
 def repeated(part: str | EventBuilder, times: str = "+") -> EventBuilder:
-    """The part `+` once or more, `*` any number of times, `?` at most once."""
+    """The part once or more (`+`), any number of times (`*`), or at most once (`?`)."""
     return EventBuilder(f"({_text(part)}){times}")
 
 
@@ -74,9 +74,9 @@ def _text(part: str | EventBuilder) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EventBuilder:
-    """An unfinished or finished query; every method gives a new one. `query` reads and checks it.
+    """A query under construction; every method returns a new one. `query` parses and checks it.
 
-    The strings are pieces of the text, so everything that can be said there can be said here.
+    The strings are pieces of the text form, so the builder can express the same queries.
     """
 
     pattern: str
@@ -92,7 +92,7 @@ class EventBuilder:
     @property
     @only_our_errors()
     def query(self) -> EventQuery:
-        """The query, checked as if it had been read from text: it was."""
+        """The query, parsed and checked like text."""
         return parse_event_query(self.to_text())
 
     def to_text(self) -> str:
@@ -124,7 +124,7 @@ class EventBuilder:
         return replace(self, ordered_by=column)
 
     def strict(self) -> EventBuilder:
-        """The events of a match follow one another directly."""
+        """STRICT: the events of a match directly follow one another."""
         return replace(self, selection="STRICT")
 
     def skip_till_next_match(self) -> EventBuilder:
@@ -145,14 +145,14 @@ class EventBuilder:
         return replace(self, groups=columns)
 
     def within(self, length: Length, *, slide: Length | None = None, tumble: bool = False) -> EventBuilder:
-        """How far a match may reach; with `slide` or `tumble` windows are cut instead. A number counts events."""
+        """How far a match may reach; with `slide` or `tumble`, windows instead. A number counts events."""
         if slide is not None and tumble:
             raise QueryError("INVALID_ARGUMENTS", "within() takes slide or tumble, not both")
         behind = " TUMBLE" if tumble else "" if slide is None else f" SLIDE {_length(slide)}"
         return replace(self, bound=_length(length) + behind)
 
     def returns(self, *items: str, **named: str) -> EventBuilder:
-        """Output columns: GROUP BY columns, windows' edges and aggregates; by keyword under a name of their own."""
+        """Output columns: GROUP BY columns, window edges and aggregates. A keyword gives a column its name."""
         renamed = (f"{text} AS {quote(name)}" for name, text in named.items())
         return replace(self, output=", ".join((*items, *renamed)))
 

@@ -1,4 +1,4 @@
-"""What can be said against an event query before its input is known: the rules of NOT, AND and of variables."""
+"""Checks of an event query that need no input: the rules for NOT, AND and variables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def repeating_variables(pattern: EventPattern) -> frozenset[str]:
 
 
 def can_be_empty(pattern: EventPattern) -> bool:
-    """Whether the pattern also matches no event at all; a NOT takes none, but says something."""
+    """Whether the pattern also matches no event at all. A NOT takes no event."""
     match pattern:
         case OneEvent():
             return False

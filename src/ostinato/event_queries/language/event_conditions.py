@@ -1,8 +1,9 @@
-"""Conditions of an event query -> what one event, two adjacent events or a whole match must fulfil.
+"""Conditions of an event query -> conditions over one event, two adjacent events or a whole match.
 
-A condition is read once into an expression over `Navigation`s and `Aggregate`s, each with the variables it speaks of.
-What it is follows from those: NEXT and PREV make it one of adjacent events, one variable alone one of its events, all
-else one of the match. Between reading and sorting `shift` marks NEXT and PREV, and `final` marks FIRST and LAST.
+A condition is parsed into an expression over `Navigation`s and `Aggregate`s, each with its variables. These decide its
+kind. NEXT and PREV make it a condition between adjacent events. A single variable makes it a condition over that
+variable's events. Any other condition is one over the match. Between parsing and sorting, `shift` marks NEXT and PREV,
+and `final` marks FIRST and LAST.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _NAVIGATED = "FIRST, LAST and aggregates"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """WHERE, sorted: by variable, between neighbours, over matches."""
+    """WHERE, sorted: conditions by variable, between neighbours, and over matches."""
 
     local: dict[str, list[Expr]] = field(default_factory=dict)
     adjacent: list[AdjacentCondition] = field(default_factory=list)
@@ -36,11 +37,11 @@ class ConditionBinder:
         self.terms = TermReader(names)
 
     def bind_all(self, where: Sequence[Expr]) -> Conditions:
-        found = Conditions()
+        sorted_conditions = Conditions()
         for written in where:
             for conjunct in flat(written):
-                self._sort(self.terms.read(conjunct), found)
-        return found
+                self._sort(self.terms.read(conjunct), sorted_conditions)
+        return sorted_conditions
 
     def type_test(self, definition: TypeDefinition) -> Expr:
         """`TYPE Slow AS speed < 10`: a condition over the columns of one event."""
@@ -132,8 +133,8 @@ class ConditionBinder:
             members = [variable for variable in self.names.variables if variable in rows]
             if not members:
                 self._absent(rows, node)
-            whole = isinstance(node, Aggregate) or node.final
-            if whole and len(rows & bound) > 1:
+            is_aggregated = isinstance(node, Aggregate) or node.final
+            if is_aggregated and len(rows & bound) > 1:
                 self.names.fail(
                     "SEVERAL_VARIABLES",
                     f"{', '.join(members)} are of one type; {_NAVIGATED} of a condition take one variable",
@@ -156,7 +157,7 @@ class ConditionBinder:
         )
 
     def _each(self, chosen: Expr, terms: list[Navigation]) -> str | None:
-        """The one variable of several events that the condition names plainly."""
+        """The only variable of several events that the condition names without NEXT, PREV, FIRST or LAST."""
         plain = dict.fromkeys(next(iter(term.rows or ("",))) for term in terms if not term.final)
         repeating = [variable for variable in plain if variable in self.names.repeating]
         if len(repeating) > 1:
@@ -198,7 +199,7 @@ def _chosen(read: Expr, choice: dict[frozenset[str], str]) -> Expr:
 
 
 def _plain(chosen: Expr) -> Expr:
-    """Without the mark of FIRST and LAST: each is one event now."""
+    """Removes the mark of FIRST and LAST: each is a single event now."""
     if isinstance(chosen, Navigation):
         return replace(chosen, final=False)
     return rebuild(chosen, _plain)

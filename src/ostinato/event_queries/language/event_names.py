@@ -16,14 +16,14 @@ from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, Name
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """`t.address.city`: `variables` that it speaks of (None: those of no qualifier), `value` over one event."""
+    """The meaning of `t.address.city`: its `variables` (None without a qualifier) and its `value` over one event."""
 
     variables: frozenset[str] | None
     value: Expr
 
 
 class EventNames:
-    """Looks names up. Variables and types are compared exactly, columns by the session's rule of case."""
+    """Resolves names. Variables and types are compared exactly, columns by the session's case rule."""
 
     def __init__(self, query: EventQuery, columns: tuple[str, ...], case_sensitive: bool) -> None:
         self.query = query
@@ -46,19 +46,19 @@ class EventNames:
         raise QueryError(code, message, text=self.query.text, span=span, hint=hint)
 
     def column(self, name: Name, span: Span | None) -> str:
-        found = self.by_name.get(self.fold(name.text), [])
-        if not found:
+        matching = self.by_name.get(self.fold(name.text), [])
+        if not matching:
             if name.text in self.type_of:
                 hint: str | None = f"'{name.text}' is a variable: write {name.text}.column"
             else:
                 hint = did_you_mean(name.text, self.columns) or f"the columns are {', '.join(self.columns[:20])}"
             self.fail("UNKNOWN_COLUMN", f"the input has no column '{name.text}'", span, hint)
-        if len(found) > 1:
-            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(found)}", span)
-        return found[0]
+        if len(matching) > 1:
+            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(matching)}", span)
+        return matching[0]
 
     def listed(self, name: Name, clause: str) -> str:
-        """The column that a clause lists; `clause` (GROUP, TIME) is the word to look behind for the caret."""
+        """The column that a clause lists. The caret is looked for behind the word `clause` (GROUP, TIME)."""
         return self.column(name, _place(self.query.text, clause, name))
 
     def has_column(self, name: Name) -> bool:
@@ -73,12 +73,12 @@ class EventNames:
         return None
 
     def variable(self, name: Name, span: Span | None) -> frozenset[str]:
-        found = self.variables_of(name)
-        if found is None:
+        variables = self.variables_of(name)
+        if variables is None:
             known = tuple(dict.fromkeys((*self.type_of, *self.types)))
             hint = did_you_mean(name.text, known) or f"the variables are {', '.join(self.type_of)}"
             self.fail("UNKNOWN_VARIABLE", f"'{name.text}' is no variable and no type of PATTERN", span, hint)
-        return found
+        return variables
 
     def is_niladic(self, expr: ColumnRef) -> bool:
         """Whether it is a function without parentheses, such as current_date."""
@@ -86,7 +86,7 @@ class EventNames:
         return len(expr.parts) == 1 and is_niladic(first.text) and not self.has_column(first)
 
     def reference(self, expr: ColumnRef) -> Reference:
-        """What `x`, `t.x` or `address.city` stands for."""
+        """The meaning of `x`, `t.x` or `address.city`."""
         first, *rest = expr.parts
         variables = None
         if rest and self.variables_of(first) is not None:
@@ -115,7 +115,7 @@ class EventNames:
 
 
 def _place(text: str | None, clause: str, name: Name) -> Span | None:
-    """Where the name stands behind the clause's first word."""
+    """The position of the name behind the clause's first word."""
     tokens = [] if text is None else tokenize(text)
     behind = False
     for token in tokens:

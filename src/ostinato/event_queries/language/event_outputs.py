@@ -1,4 +1,4 @@
-"""RETURN -> output columns by name: columns of GROUP BY, edges of windows, aggregates over the matches."""
+"""RETURN -> output columns by name: GROUP BY columns, window edges, aggregates over the matches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ostinato.event_queries.language.event_terms import AGGREGATES, TermReader
 from ostinato.expressions.syntax import Call, ColumnRef, Star, span_of, walk
 
 MATCH_COLUMNS = ("match_number", "match_start", "match_end", "events")
-"""What RETURN MATCHES gives beside the columns of GROUP BY."""
+"""The columns of RETURN MATCHES besides those of GROUP BY."""
 
 Outputs = tuple[tuple[str, OutputItem], ...]
 
 
 def bind_outputs(query: EventQuery, names: EventNames, group_by: tuple[str, ...]) -> Outputs:
-    """The columns in order; edges of windows that RETURN doesn't list come first. Empty for RETURN MATCHES."""
+    """The columns in order. Window edges that RETURN doesn't list come first. Empty for RETURN MATCHES."""
     windows = isinstance(query.bound, TimeWindows | EventWindows)
     edges = tuple(WindowEdge) if windows else ()
     for edge in edges:
@@ -72,7 +72,7 @@ class _OutputBinder:
         return item.name, self._aggregate(expr)
 
     def _column(self, item: ReturnItem, expr: ColumnRef) -> tuple[str, OutputItem]:
-        """With windows WINDOW_START is theirs, even where the input has such a column."""
+        """With windows, WINDOW_START is the window's, even if the input has such a column."""
         name = expr.parts[0]
         edge = None
         if len(expr.parts) == 1 and (self.windows or not self.names.has_column(name)):
@@ -93,10 +93,10 @@ class _OutputBinder:
         column = expr.parts[0]
         if len(expr.parts) > 1 or not self.names.has_column(column):
             self._refuse_column(expr)
-        found = self.names.column(column, expr.span)
-        if found not in self.group_by:
+        column_name = self.names.column(column, expr.span)
+        if column_name not in self.group_by:
             self._refuse_column(expr)
-        return found
+        return column_name
 
     def _refuse_column(self, expr: ColumnRef) -> NoReturn:
         if len(expr.parts) == 1 and self.names.variables_of(expr.parts[0]) is not None:

@@ -1,4 +1,4 @@
-"""Text of an event query -> EventQuery. The grammar is in docs/event-queries.md; nothing is looked up here."""
+"""Text of an event query -> EventQuery. docs/event-queries.md has the grammar. Names aren't resolved here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def parse_event_query(text: str) -> EventQuery:
 
 
 class EventExpressionParser(ExpressionParser):
-    """Expressions of event queries: behind a variable `[]` and `[i]` may stand, which mean nothing further."""
+    """Expressions of event queries. `[]` and `[i]` are allowed behind a variable and have no meaning."""
 
     def __init__(self, cursor: Cursor, variables: frozenset[str]) -> None:
         super().__init__(cursor)

@@ -17,13 +17,13 @@ from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
 
 MAX_NESTING = 50
-"""How deep patterns may nest; deeper text is an error of ours instead of Python's."""
+"""The deepest nesting of patterns. Deeper text is a QueryError instead of Python's RecursionError."""
 
 NOT_A_TYPE = frozenset("AND OR NOT".split())
-"""Words that are a type's name only in quotes."""
+"""Words that need quotes as the name of a type."""
 
 NOT_A_VARIABLE = NOT_A_TYPE | frozenset("STRICT SKIP WHERE GROUP WITHIN RETURN".split())
-"""Words that are a variable's name only in quotes: each may follow a type."""
+"""Words that need quotes as the name of a variable, because they may follow a type."""
 
 _TIMES = {times.value: times for times in Times}
 
@@ -42,7 +42,7 @@ Repeated(body=OneEvent(type='B', variable='B'), times=<Times.ONE_OR_MORE: '+'>))
 
 
 class EventPatternParser:
-    """Recursive descent over a cursor that it shares with the parser of the query. OR is looser than AND."""
+    """Recursive descent over a cursor shared with the query's parser. OR binds less tightly than AND."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
@@ -93,7 +93,7 @@ class EventPatternParser:
         return Absent(inner, self._since(start))
 
     def _parts(self) -> tuple[EventPattern, ...]:
-        """What stands in `SEQ( ... )`, its closing parenthesis included."""
+        """The inside of `SEQ( ... )`, with its closing parenthesis."""
         cursor = self.cursor
         if cursor.sees(")"):
             cursor.fail("SEQ needs at least one part")
@@ -158,5 +158,5 @@ class EventPatternParser:
         return name.text
 
     def _since(self, start: Span) -> Span:
-        """From `start` to the token that was taken last."""
+        """The span from `start` to the last token read."""
         return start.to(self.cursor.tokens[self.cursor.at - 1].span)

@@ -1,7 +1,7 @@
-"""One event query: `PATTERN SEQ(A a, B+ b) WHERE ... WITHIN ... RETURN ...`. What it means is in docs/event-queries.md.
+"""One event query: `PATTERN SEQ(A a, B+ b) WHERE ... WITHIN ... RETURN ...`. docs/event-queries.md defines its meaning.
 
-`EventQuery` is the text as understood, names not yet looked up. Binding (`event_binding.py`) ties it to the columns of
-one input: `BoundEventQuery`, whose conditions are sorted by what they speak of.
+`EventQuery` is the parsed text; its names aren't resolved yet. Binding (`event_binding.py`) resolves them against the
+columns of one input. The result is `BoundEventQuery`, with conditions sorted by the events that they read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ostinato.expressions.syntax import Expr, Name
 
 @dataclass(frozen=True, slots=True)
 class OneEvent:
-    """`Travel t`: one event of a type, bound to a variable. Without a variable the type's own name is the variable.
+    """`Travel t`: one event of a type, bound to a variable. Without a variable, the type's name is the variable.
 
-    The same variable may stand in several places. A match is the sequence of its (event, variable) pairs.
+    A variable may occur several times in a pattern. A match is the sequence of its (event, variable) pairs.
     """
 
     type: str
@@ -39,7 +39,7 @@ class InOrder:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """`P1 OR P2`: a match of either; what both match is one match."""
+    """`P1 OR P2`: a match of either part. A match of both parts counts once."""
 
     parts: tuple[EventPattern, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -91,7 +91,7 @@ def inner(pattern: EventPattern) -> tuple[EventPattern, ...]:
 
 
 def occurrences(pattern: EventPattern) -> Iterator[OneEvent]:
-    """Every place that takes an event, in the order of the text, those under NOT too."""
+    """Every occurrence of an event in the pattern, in the order of the text, also under NOT."""
     if isinstance(pattern, OneEvent):
         yield pattern
     for part in inner(pattern):
@@ -103,7 +103,7 @@ def occurrences(pattern: EventPattern) -> Iterator[OneEvent]:
 
 @dataclass(frozen=True, slots=True)
 class TypeColumn:
-    """`TYPE kind`: an event's type is the text in that column; it equals a type's name exactly, case included."""
+    """`TYPE kind`: an event's type is the text in that column. It must equal a type's name exactly, case included."""
 
     column: Name
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -119,14 +119,14 @@ class TypeDefinition:
 
 
 class Selection(enum.Enum):
-    """Which later event may follow an event of a match."""
+    """The rule for which later event may follow an event of a match."""
 
     ANY = "SKIP TILL ANY MATCH"
-    """Any later one that fits."""
+    """Any later event that fits."""
     NEXT = "SKIP TILL NEXT MATCH"
-    """The first later one that fits."""
+    """The first later event that fits."""
     STRICT = "STRICT"
-    """The very next one, if it fits."""
+    """Only the very next event, if it fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class ReturnAggregates:
 
 @dataclass(frozen=True, slots=True)
 class ReturnMatches:
-    """The matches themselves; `limit` for each group (and window). None: the bound of the session applies."""
+    """The matches themselves, at most `limit` for each group (and window). None: only the session's limit applies."""
 
     limit: int | None = None
 
@@ -195,7 +195,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """The query as understood. `text` is what it was read from, for carets; it takes no part in equality."""
+    """The parsed query. `text` is its source, for carets; it isn't compared for equality."""
 
     pattern: EventPattern
     returns: ReturnAggregates | ReturnMatches
@@ -203,7 +203,7 @@ class EventQuery:
     time: Name | None = None
     same: tuple[Same, ...] = ()
     where: tuple[Expr, ...] = ()
-    """The conjuncts of WHERE beside SAME, as written."""
+    """The conjuncts of WHERE other than SAME, as written."""
     group_by: tuple[Name, ...] = ()
     bound: Bound | None = None
     selection: Selection = Selection.ANY
@@ -252,7 +252,7 @@ OutputItem = GroupColumn | WindowEdge | TrendAggregate
 
 @dataclass(frozen=True, slots=True)
 class AdjacentCondition:
-    """Holds, or must hold, for every two events that follow one another in a match, bound to `before` and `after`.
+    """A condition on every two adjacent events of a match that are bound to `before` and `after`.
 
     The condition is over `Navigation(Column x, rows=None, LAST, skip=1)` for the earlier event and the same with
     `skip=0` for the later one.
@@ -265,11 +265,12 @@ class AdjacentCondition:
 
 @dataclass(frozen=True, slots=True)
 class RunCondition:
-    """A condition over several variables, or with aggregates of one; asked of matches that bind all of `variables`.
+    """A condition over several variables, or with aggregates of one. It applies to matches that bind all of
+    `variables`.
 
-    It is over `Navigation(Column x, {v}, FIRST or LAST)` and `Aggregate(name, args, {v})`. `each`: the one Kleene
-    variable that it names plainly (`b.x` or `b[i].x`): it must hold for each event bound to that, which the condition
-    calls `Navigation(Column x, {b}, LAST)`.
+    It is over `Navigation(Column x, {v}, FIRST or LAST)` and `Aggregate(name, args, {v})`. `each` is the only Kleene
+    variable that it names directly (`b.x` or `b[i].x`). The condition must hold for each event bound to `each`; it
+    refers to that event by `Navigation(Column x, {b}, LAST)`.
     """
 
     condition: Expr
@@ -279,22 +280,22 @@ class RunCondition:
 
 @dataclass(frozen=True, slots=True)
 class BoundEventQuery:
-    """Every name looked up, every condition put where it belongs."""
+    """A query with resolved names and sorted conditions."""
 
     query: EventQuery
     columns: tuple[str, ...]
     """All columns of the input."""
     variables: tuple[str, ...]
-    """The variables outside NOT, in the order in which they first occur."""
+    """The variables outside NOT, in the order of their first occurrence."""
     absent_variables: tuple[str, ...]
-    """The variables under NOT; no name is in both."""
+    """The variables under NOT. No variable is both inside and outside NOT."""
     qualifies: dict[str, Expr]
-    """For each variable the condition over `Column`s of one event under which the event may be bound to it: its type's
-    and those of WHERE that speak of it alone."""
+    """For each variable, the condition over `Column`s of one event under which the event may be bound to it: the type's
+    condition and those of WHERE that read this variable only."""
     time: str
     same: tuple[str, ...]
     group_by: tuple[str, ...]
     adjacent: tuple[AdjacentCondition, ...]
     run: tuple[RunCondition, ...]
     outputs: tuple[tuple[str, OutputItem], ...]
-    """The output columns by name, windows' edges included; empty for RETURN MATCHES."""
+    """The output columns by name, with window edges; empty for RETURN MATCHES."""

@@ -132,7 +132,7 @@ def _grouped(pattern: EventPattern, *kinds: type) -> str:
 
 
 def render_word(name: str) -> str:
-    """A type or variable, quoted where it has to be."""
+    """The name of a type or variable, in quotes if needed."""
     plain = name.replace("_", "a").isalnum() and not name[0].isdigit() and name.upper() not in NOT_A_VARIABLE
     return name if plain else quote(name)
 
@@ -145,7 +145,7 @@ def _name(name: Name) -> str:
 
 
 def render_bound(bound: Bound) -> str:
-    """What stands behind WITHIN."""
+    """The text behind WITHIN."""
     match bound:
         case TimeSpan(length=time):
             return _time(time)
@@ -162,7 +162,7 @@ def _events(number: int) -> str:
 
 
 def _time(length: timedelta) -> str:
-    """In the largest unit that divides it."""
+    """A length in the largest unit that divides it."""
     unit, one = next((unit, one) for unit, one in _UNITS if length % one == timedelta(0))
     number = length // one
     return f"{number} {unit}{'S'[: number != 1]}"

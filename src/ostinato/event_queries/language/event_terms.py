@@ -1,4 +1,4 @@
-"""Expressions of an event query -> the same over `Navigation`s and `Aggregate`s that know whose events they read."""
+"""Expressions of an event query -> expressions over `Navigation`s and `Aggregate`s with their variables."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class TermReader:
             case ColumnRef():
                 if self.names.is_niladic(expr):
                     return Call(expr.parts[0].text.lower(), span=expr.span)
-                found = self.names.reference(expr)
-                return Navigation(found.value, found.variables, Anchor.LAST, span=expr.span)
+                reference = self.names.reference(expr)
+                return Navigation(reference.value, reference.variables, Anchor.LAST, span=expr.span)
             case Field():
                 return self._field(expr)
             case Call(name=name) if name in _NAVIGATION:
@@ -55,7 +55,7 @@ class TermReader:
         return rebuild(expr, self.read)
 
     def value(self, expr: Expr, what: str, span: Span | None) -> tuple[Expr, frozenset[str]]:
-        """An expression over one event, and the variables whose events it reads; `what` asks for it."""
+        """An expression over one event, and the variables whose events it reads; `what` names the caller for errors."""
         read = self.read(expr)
         terms = [node for node in walk(read) if isinstance(node, Navigation)]
         for node in walk(read):
@@ -79,7 +79,7 @@ class TermReader:
         return one_event(read), variables
 
     def event(self, expr: Expr) -> frozenset[str] | None:
-        """The variables that `t` or `t.*` names as a whole, or None where it is something else."""
+        """The variables that `t` or `t.*` names; None if it isn't such a term."""
         if isinstance(expr, Star) and expr.qualifier is not None:
             return self.names.variable(expr.qualifier, expr.span)
         if isinstance(expr, ColumnRef) and len(expr.parts) == 1:
@@ -89,7 +89,7 @@ class TermReader:
     # --- NEXT, PREV, FIRST, LAST ---
 
     def _field(self, expr: Field) -> Expr:
-        """`NEXT(t).speed`; any other field is one of a value."""
+        """`NEXT(t).speed`; any other field belongs to a value."""
         path: list[Name] = []
         base: Expr = expr
         while isinstance(base, Field):
@@ -134,7 +134,7 @@ class TermReader:
         return Aggregate(name, (value,), rows, span=call.span)
 
     def check_aggregate(self, call: Call) -> None:
-        """One argument, and neither DISTINCT nor RUNNING or FINAL."""
+        """Checks for exactly one argument without DISTINCT, RUNNING or FINAL."""
         word = call.name.upper()
         if call.distinct or call.semantics is not None:
             self.names.fail("UNSUPPORTED_FUNCTION", f"{word} takes no DISTINCT, RUNNING or FINAL here", call.span)
@@ -164,7 +164,7 @@ class TermReader:
 
 
 def one_event(read: Expr) -> Expr:
-    """An expression over the columns of one event: the variables' names are gone."""
+    """The expression over the columns of one event, without variables."""
     if isinstance(read, Navigation):
         return read.operand
     return rebuild(read, one_event)

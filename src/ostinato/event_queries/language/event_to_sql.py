@@ -1,7 +1,7 @@
-"""BoundEventQuery -> the same question in SQL, where MATCH_RECOGNIZE can say it: ALL MATCHES with rows to skip between.
+"""BoundEventQuery -> an equivalent MATCH_RECOGNIZE query, where one exists: ALL MATCHES with rows to skip in between.
 
-Skip-till-any is a further variable that takes any row between two events of the match. Times that increase strictly,
-and conditions between adjacent events, are asked of the union of all variables but that one.
+Skip-till-any becomes a further variable that takes any row between two events of the match. Strictly increasing times
+and conditions between adjacent events are conditions over the union of all other variables.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _OUTER = {Function.COUNT: "SUM", Function.SUM: "SUM", Function.MIN: "MIN", Funct
 
 
 def event_query_to_sql(bound: BoundEventQuery, table: str) -> str:
-    """A SELECT over `table` that gives the same rows; QueryError CANNOT_BE_SAID_IN_SQL where there is none.
+    """A SELECT over `table` that gives the same rows; raises CANNOT_BE_SAID_IN_SQL if there is none.
 
-    Counts and sums are BIGINT in SQL, and overflow where those of the event query don't.
+    Counts and sums are BIGINT in SQL. They overflow earlier than those of the event query.
     """
     return _Translation(bound).select(table)
 
@@ -69,8 +69,7 @@ class _Translation:
         )
 
     def _matches(self, table: str) -> str:
-        asked = self._asked()
-        if asked:
+        if self._asked():
             raise self._cannot("conditions over several variables hold for whole matches, whose rows come one by one")
         measures = {"match_number": "MATCH_NUMBER()", "variable": "CLASSIFIER()"}
         clause = self._clause(measures, rows="ALL ROWS PER MATCH")
@@ -150,7 +149,8 @@ class _Translation:
         return result
 
     def _adjacent(self, edge: AdjacentCondition, previous: str) -> str:
-        """Asked where the event before is bound to `before`: its time is then that of the last such event."""
+        """The condition for the case that the previous event is bound to `before`: its time is that of the last such
+        event."""
         before, after, time = quote(edge.before), quote(edge.after), quote(self.bound.time)
         places = {1: ("1" if edge.before == edge.after else "0", before), 0: ("0", after)}
 
@@ -170,7 +170,7 @@ class _Translation:
     # --- conditions over the whole match ---
 
     def _asked(self) -> dict[str, str]:
-        """Conditions over several variables as measures of the match, to be filtered by."""
+        """Conditions over several variables as measures of the match, to filter by."""
         return {f"holds_{i}": self._held(condition) for i, condition in enumerate(self.bound.run)}
 
     def _held(self, condition: RunCondition) -> str:

@@ -15,15 +15,15 @@ from ostinato.expressions.syntax import span_of
 
 MAX_EVENTS = 2**62
 MAX_LENGTH = timedelta(days=1_000_000)
-"""Times plus such a length still fit 64 bits of microseconds."""
+"""The largest length. Times plus such a length still fit into 64 bits of microseconds."""
 MAX_WINDOWS = 10_000
-"""That one event may lie in."""
+"""The most windows that one event may be in."""
 _EXAMPLE = "30 MINUTES, INTERVAL '30' MINUTE or 1000 EVENTS"
 _NOT_A_UNIT = frozenset("SLIDE TUMBLE RETURN".split())
 
 
 def event_bound(cursor: Cursor) -> Bound:
-    """Reads what stands behind WITHIN."""
+    """Parses the text behind WITHIN."""
     length = _length(cursor, "WITHIN")
     if cursor.accept("TUMBLE"):
         return EventWindows(length, length) if isinstance(length, int) else TimeWindows(length, length)
@@ -77,17 +77,17 @@ def _length(cursor: Cursor, word: str) -> timedelta | int:
 
 
 def _amounts(cursor: Cursor) -> Span:
-    """Steps over numbers with their units, at least one."""
+    """Skips numbers with their units, at least one."""
     start = cursor.token.span
     cursor.accept("-")
-    found = 0
+    amounts = 0
     while cursor.token.kind in (Kind.NUMBER, Kind.STRING):
-        found += 1
+        amounts += 1
         if cursor.ahead().kind is not Kind.WORD or cursor.ahead().upper in _NOT_A_UNIT:
             cursor.at += 1
             cursor.fail(f"expected a unit of time or EVENTS, found {cursor.describe()}", hint=f"e.g. {_EXAMPLE}")
         cursor.at += 2
-    if found == 0:
+    if amounts == 0:
         cursor.fail(f"expected a length, found {cursor.describe()}", hint=f"e.g. {_EXAMPLE}")
     return start.to(cursor.tokens[cursor.at - 1].span)
 

@@ -1,4 +1,4 @@
-"""EventsPlan -> which engine runs which programs of a workload, and what they share."""
+"""EventsPlan -> groups of programs, each with its engine and the loops that it shares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ostinato.event_queries.trends.templates import MergedTemplate, merged_templ
 
 NOTHING_TO_SHARE = "nothing to share"
 CHEAPER_APART = "neighbours are compared in order, which costs less for each query by itself"
-"""Ranks of a comparison take O(log n) an event; snapshots have to visit (4 to 21 times slower, benchmarks/trends)."""
+"""Ranks of a comparison take O(log n) an event; snapshots have to visit events (4 to 21 times slower,
+benchmarks/trends)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +35,26 @@ class EngineGroup:
     members: tuple[Member, ...]
     programs: tuple[Program, ...]
     shared: bool
-    """Whether the shared engine runs them; otherwise each is computed by itself."""
+    """Whether the shared engine runs them; otherwise each program runs by itself."""
     loops: tuple[KleeneLoop, ...] = ()
-    """What they share; its programs are places in `members`."""
+    """The shared loops. Their programs are indexes into `members`."""
     why: tuple[str, ...] = ()
-    """For programs that aren't shared: why not, one for each."""
+    """For each program that isn't shared, the reason."""
 
 
 def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[EngineGroup, ...]:
-    """The engines for the aggregate queries of a plan: a shared one for each sharable set, one a stream for the rest.
+    """The engines for the aggregate queries of a plan: a shared one for each sharable set, and one for the rest of a
+    stream.
 
-    Queries with conditions between neighbours are in sets of their own, so they don't make the others slower. With
-    `sharing="never"` nothing is shared, with "always" also what costs more that way. RETURN MATCHES isn't in here.
+    Queries with conditions between neighbours form sets of their own, so they don't slow the others down. With
+    `sharing="never"` nothing is shared. With "always", programs also share if that costs more. RETURN MATCHES isn't
+    covered here.
     """
     members = [
-        Member(number, place)
+        Member(number, program)
         for number, query in enumerate(plan.queries)
         if not query.returns_matches
-        for place in range(len(query.programs))
+        for program in range(len(query.programs))
     ]
     programs = [plan.queries[member.query].programs[member.program] for member in members]
     streams = [plan.queries[member.query].stream for member in members]
@@ -59,7 +62,9 @@ def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[Engine
     if sharing == "never":
         why = dict.fromkeys(range(len(members)), 'sharing="never"')
     else:
-        why = {i: declined((one, one)) or NOTHING_TO_SHARE for i, one in enumerate(programs)}  # with itself, at best
+        why = {
+            i: declined((one, one)) or NOTHING_TO_SHARE for i, one in enumerate(programs)
+        }  # at best it shares with itself
         if sharing == "dynamic":
             why |= {i: CHEAPER_APART for i, one in enumerate(programs) if _compares_in_order(one)}
         able = [i for i in why if why[i] == NOTHING_TO_SHARE]
@@ -81,24 +86,27 @@ def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[Engine
 def _sharing_sets(
     able: Sequence[int], programs: Sequence[Program], streams: Sequence[int], why: dict[int, str]
 ) -> Iterator[tuple[list[int], tuple[KleeneLoop, ...]]]:
-    """Programs that share a loop and fit into one engine, with their loops; `why` gets those that don't fit."""
+    """Programs that share a loop and fit into one engine, with their loops. `why` gets the programs that don't fit."""
     keys = [(streams[i], tested_condition(programs[i])) for i in able]
-    # The shared engine keeps aggregates of queries apart: MIN and MAX may stand beside COUNT, unlike the paper's.
-    for found in sharable_sets([programs[i] for i in able], keys, extremes_apart=False):
-        chosen = [able[place] for place in found.programs]
+    # The shared engine has separate aggregates for each query, so MIN and MAX may stand beside COUNT, unlike in the
+    # paper.
+    for sharable in sharable_sets([programs[i] for i in able], keys, extremes_apart=False):
+        chosen = [able[index] for index in sharable.programs]
         fits = fitting([programs[i] for i in chosen])
         if len(fits) == len(chosen):
-            yield chosen, _renumbered(found)
+            yield chosen, _renumbered(sharable)
         else:
-            smaller = [chosen[place] for place in fits]
+            smaller = [chosen[index] for index in fits]
             why.update({i: TOO_MANY_WINDOWS for i in chosen if i not in smaller})
             yield from _sharing_sets(smaller, programs, streams, why)
 
 
-def _renumbered(found: SharableSet) -> tuple[KleeneLoop, ...]:
-    """The loops of a set with its programs by their places in the set."""
-    place = {number: i for i, number in enumerate(found.programs)}
-    return tuple(KleeneLoop(one.condition, tuple(place[number] for number in one.programs)) for one in found.loops)
+def _renumbered(sharable: SharableSet) -> tuple[KleeneLoop, ...]:
+    """The loops of a set, with programs as indexes into the set."""
+    index_of = {number: i for i, number in enumerate(sharable.programs)}
+    return tuple(
+        KleeneLoop(one.condition, tuple(index_of[number] for number in one.programs)) for one in sharable.loops
+    )
 
 
 def _compares_in_order(program: Program) -> bool:
@@ -118,7 +126,7 @@ def _group(
 
 
 def template_of(plan: EventsPlan, queries: Sequence[int]) -> MergedTemplate:
-    """The merged template of some queries of the plan; nodes are called by the types of their events."""
+    """The merged template of some queries of the plan. Nodes have the names of their event types."""
     whose = [(number, program) for number in queries for program in plan.queries[number].programs]
     names: dict[int, str] = {}
     for number, program in whose:

@@ -1,8 +1,8 @@
-"""Conditions between events of a match -> tests of adjacent ones, as far as the automaton shows them to be adjacent.
+"""Conditions between events of a match -> tests of adjacent events, where the automaton shows that they are adjacent.
 
-In: AdjacentConditions and RunConditions of a bound query, and an automaton. Out: for each pair of labels that may
-follow one another one `Edge`: a comparison of a value of the later event with a value of the earlier one, or a
-condition over both. No numbers here; `event_plan.py` gives them out.
+Input: AdjacentConditions and RunConditions of a bound query, and an automaton. Output: one `Edge` for each pair of
+labels that may follow one another. An edge is a comparison of a value of the later event with a value of the earlier
+one, or a condition over both. `event_plan.py` numbers them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ZERO = Literal("number", "0")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`after` op `before`, each an expression over the columns of its event."""
+    """`after` op `before`; each side is an expression over the columns of its event."""
 
     op: str
     after: Expr
@@ -33,7 +33,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What two adjacent events must fulfil that are bound to the variables `before` and `after`."""
+    """The test that two adjacent events bound to `before` and `after` must pass."""
 
     before: str
     after: str
@@ -44,10 +44,10 @@ class Edge:
 
 
 def as_adjacent(condition: RunCondition, automaton: TrendAutomaton) -> tuple[AdjacentCondition, ...] | None:
-    """The condition as conditions between adjacent events; None where it isn't one.
+    """The condition as conditions between adjacent events; None if it can't be expressed that way.
 
-    It is one if it names two variables that occur at most once in any match and, where both occur, next to each other.
-    Nothing is left of it if no match has both.
+    It can if it names two variables that occur at most once in any match and, if both occur, next to each other. The
+    result is empty if no match has both.
     """
     if not condition.variables <= set(automaton.labels):
         return ()
@@ -72,7 +72,7 @@ def _is_one_event(node: Expr) -> bool:
 
 
 def _placed(condition: Expr, before: str) -> Expr:
-    """The condition over the earlier and the later event instead of over variables."""
+    """The condition with the earlier and the later event in place of variables."""
 
     def place(node: Expr) -> Expr:
         if isinstance(node, Navigation):
@@ -84,7 +84,7 @@ def _placed(condition: Expr, before: str) -> Expr:
 
 
 def _is_adjacent(automaton: TrendAutomaton, later: Sequence[int], one: int, other: int) -> bool:
-    """Whether behind an event bound to `one` no second one comes, and `other` only as the very next."""
+    """Whether an event bound to `one` is never followed by another such event, and by `other` only directly."""
     entry = automaton.entry_labels()
     if any(later[state] >> one & 1 for state in range(automaton.states) if entry[state] == one):
         return False
@@ -96,7 +96,7 @@ def _is_adjacent(automaton: TrendAutomaton, later: Sequence[int], one: int, othe
 
 
 def _labels_behind(automaton: TrendAutomaton) -> list[int]:
-    """For each state the labels of all events that may follow, at once or later, as bits."""
+    """For each state, the labels of all events that may still follow, as bits."""
     behind = [0] * automaton.states
     sources: list[set[int]] = [set() for _ in range(automaton.states)]
     for step in automaton.transitions:
@@ -113,7 +113,7 @@ def _labels_behind(automaton: TrendAutomaton) -> list[int]:
 
 
 def label_pairs(automaton: TrendAutomaton) -> frozenset[tuple[int, int]]:
-    """The labels (before, after) that may follow one another directly."""
+    """The labels (before, after) that may directly follow one another."""
     entry = automaton.entry_labels()
     return frozenset((entry[step.source], step.label) for step in automaton.transitions if entry[step.source] >= 0)
 
@@ -125,28 +125,31 @@ def edges_of(conditions: Iterable[AdjacentCondition], automaton: TrendAutomaton)
     """One edge for each pair of variables that has conditions and may follow one another."""
     places = {name: label for label, name in enumerate(automaton.labels)}
     possible = label_pairs(automaton)
-    found: dict[tuple[str, str], dict[Expr, None]] = {}
+    conditions_of: dict[tuple[str, str], dict[Expr, None]] = {}
     for item in conditions:
         if (places.get(item.before), places.get(item.after)) in possible:
-            found.setdefault((item.before, item.after), {})[item.condition] = None
-    return tuple(Edge(before, after, _test(tuple(parts))) for (before, after), parts in found.items())
+            conditions_of.setdefault((item.before, item.after), {})[item.condition] = None
+    return tuple(
+        Edge(before, after, _test(tuple(conditions_between)))
+        for (before, after), conditions_between in conditions_of.items()
+    )
 
 
 def _test(parts: Sequence[Expr]) -> Comparison | Expr:
     if len(parts) == 1:
         return compared(parts[0]) or parts[0]
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = Operator("and", (whole, part))
-    if len(_events_of(whole)) == 1:  # all of the same event
-        return compared(whole) or whole
-    return whole
+    conjunction = parts[0]
+    for condition in parts[1:]:
+        conjunction = Operator("and", (conjunction, condition))
+    if len(_events_of(conjunction)) == 1:  # all operands belong to one event
+        return compared(conjunction) or conjunction
+    return conjunction
 
 
 def compared(condition: Expr) -> Comparison | None:
-    """The condition as one comparison of the later event with the earlier one, if that is what it is.
+    """The condition as one comparison of the later event with the earlier one; None if it isn't one.
 
-    A condition over one of the two alone is such a comparison too: whether it holds, with 1.
+    A condition over one of the two events alone becomes a comparison of its truth value with 1.
     """
     events = _events_of(condition)
     if len(events) == 1:
@@ -178,7 +181,8 @@ def as_pair_condition(test: Comparison) -> Expr:
 
 
 def operands(condition: Expr) -> Iterable[Expr]:
-    """What a condition reads of single events: operands of navigations, arguments of aggregates; literals aside."""
+    """The single-event expressions in a condition: operands of navigations and arguments of aggregates, without
+    literals."""
     for node in references(condition):
         for part in children(node):
             if not isinstance(part, Literal):

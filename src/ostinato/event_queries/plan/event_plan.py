@@ -1,7 +1,7 @@
-"""Bound event queries -> EventsPlan: what is asked of each row, what each engine runs, what the outputs are made of.
+"""Bound event queries -> EventsPlan: conditions over rows, programs for engines, and outputs.
 
-A workload is planned as one: a condition, a value or a test of pairs that several queries have is numbered, shipped and
-evaluated once. One query is a workload of one.
+A workload is planned as a whole. A condition, a value or a test of pairs that several queries have is numbered, shipped
+and evaluated once. A single query is a workload of one.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ostinato.expressions.syntax import Column, Expr, span_of
 from ostinato.rows.column_names import PREFIX
 
 VARIABLE = "variable"
-"""The field of an event of a match that says which variable it is bound to."""
+"""The field of a match's events that holds the name of the variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Queries with an equal stream run over the same ordered sequences. Columns are sorted by name."""
+    """Queries with equal streams run over the same ordered sequences. Columns are sorted by name."""
 
     group_by: tuple[str, ...]
     same: tuple[str, ...]
@@ -46,7 +46,7 @@ class Stream:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns whose values tell its sequences apart, each once."""
+        """The columns that identify its sequences, each once."""
         return tuple(dict.fromkeys((*self.group_by, *self.same)))
 
 
@@ -54,8 +54,8 @@ class Stream:
 class QueryPlan:
     """One query of the workload.
 
-    It has one program; for AND three, of the first part, the second and both (two when no match can be of both). Its
-    count is then `number_columns.conjunction_counts` of theirs, sequence by sequence.
+    It has one program. A query with AND has three, for the first part, the second part and both (two if no match can
+    belong to both). Its count is `number_columns.conjunction_counts` of their counts, sequence by sequence.
     """
 
     bound: BoundEventQuery
@@ -64,7 +64,7 @@ class QueryPlan:
     outputs: tuple[tuple[str, Output], ...]
     """The output columns by name; empty for RETURN MATCHES."""
     run: tuple[RunCondition, ...] = ()
-    """What only the whole match can be asked; RETURN MATCHES only."""
+    """Conditions over whole matches; only for RETURN MATCHES."""
 
     @property
     def returns_matches(self) -> bool:
@@ -72,7 +72,7 @@ class QueryPlan:
 
     @property
     def limit(self) -> int | None:
-        """How many matches of each group (and window) are wanted; None: as many as the session allows."""
+        """The number of matches wanted for each group (and window); None if only the session limits it."""
         returns = self.bound.query.returns
         return returns.limit if isinstance(returns, ReturnMatches) else None
 
@@ -83,18 +83,18 @@ class QueryPlan:
 
 @dataclass(frozen=True, slots=True)
 class EventsPlan:
-    """A workload taken apart. Knows no types; `type_events` gives the plan that runs."""
+    """The plan of a workload. It has no types yet; `type_events` makes the plan that runs."""
 
     queries: tuple[QueryPlan, ...]
     streams: tuple[Stream, ...]
     conditions: tuple[Expr, ...]
-    """Over `Column`s of one event; programs name them by number."""
+    """Expressions over `Column`s of one event; programs refer to them by number."""
     values: tuple[Expr, ...]
-    """Over `Column`s of one event; slots and edges name them by number. Each is also one of `inputs`."""
+    """Expressions over `Column`s of one event; slots and edges refer to them by number. Each is also in `inputs`."""
     pair_tests: tuple[Expr, ...]
-    """Over `Navigation(..., skip=1)` for the earlier event and `skip=0` for the later one."""
+    """Expressions over `Navigation(..., skip=1)` for the earlier event and `skip=0` for the later one."""
     inputs: tuple[Input, ...]
-    """What has to travel beside `keys`: values, what pair tests and run conditions read, columns that are returned."""
+    """The columns to ship besides `keys`: values, operands of pair tests and run conditions, returned columns."""
 
     def queries_of(self, stream: int) -> tuple[int, ...]:
         """The queries that run over a stream."""
@@ -105,11 +105,11 @@ class EventsPlan:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that bring events together and into order, each once."""
+        """The columns that group and order events, each once."""
         return tuple(dict.fromkeys(name for at in self.streams for name in (*at.group_by, *at.same, at.time)))
 
     def needs_all_rows(self, stream: int) -> bool:
-        """Whether events that qualify for nothing matter: they stand between others, or are counted."""
+        """Whether events that qualify for no variable matter: STRICT or windows that count events need them."""
         programs = [program for i in self.queries_of(stream) for program in self.queries[i].programs]
         return any(program.selection is Selection.STRICT or program.extent.by_place for program in programs)
 
@@ -144,7 +144,7 @@ def plan_events(bounds: Sequence[BoundEventQuery]) -> EventsPlan:
 
 
 class Numbering:
-    """Conditions, values and tests of pairs of all queries, each kept once."""
+    """Numbers the conditions, values and pair tests of all queries; equal ones get the same number."""
 
     def __init__(self) -> None:
         self.conditions: dict[Expr, int] = {}
@@ -166,7 +166,7 @@ class Numbering:
 
 
 def assembled(queries: Sequence[QueryPlan], streams: Iterable[Stream], numbers: Numbering) -> EventsPlan:
-    """The plan around queries whose programs were numbered by `numbers`."""
+    """The plan for queries whose programs were numbered by `numbers`."""
     inputs: dict[Expr, Input] = {}
     read = [*numbers.values]
     for condition in (*numbers.pair_tests, *(run.condition for query in queries for run in query.run)):
@@ -207,7 +207,7 @@ def _query_plan(bound: BoundEventQuery, stream: int, numbers: Numbering) -> Quer
 
 
 def _automata(bound: BoundEventQuery) -> tuple[TrendAutomaton, ...]:
-    """One; for AND those of both parts, and of what is a match of both if anything is."""
+    """The programs of a query: one, or for AND those of both parts and of their common matches, if there are any."""
     pattern = bound.query.pattern
     if isinstance(pattern, AllOf):
         if bound.query.selection is Selection.NEXT:
@@ -229,7 +229,7 @@ def _automata(bound: BoundEventQuery) -> tuple[TrendAutomaton, ...]:
 def _sorted_conditions(
     bound: BoundEventQuery, automata: Sequence[TrendAutomaton]
 ) -> tuple[tuple[AdjacentCondition, ...], tuple[RunCondition, ...]]:
-    """The conditions between adjacent events, and those that stay conditions over the whole match."""
+    """The conditions between adjacent events, and the remaining conditions over whole matches."""
     adjacent, run = dict.fromkeys(bound.adjacent), []
     for condition in bound.run:
         if not condition.variables.isdisjoint(bound.absent_variables):
@@ -238,11 +238,11 @@ def _sorted_conditions(
                 "a condition between events can't name what stands under NOT",
                 span=span_of(condition.condition),
             )
-        found = [as_adjacent(condition, automaton) for automaton in automata]
-        if None in found:
+        adjacent_in_each = [as_adjacent(condition, automaton) for automaton in automata]
+        if None in adjacent_in_each:
             run.append(condition)
         else:
-            adjacent.update(dict.fromkeys(item for items in found for item in items or ()))
+            adjacent.update(dict.fromkeys(item for items in adjacent_in_each for item in items or ()))
     return tuple(adjacent), tuple(run)
 
 

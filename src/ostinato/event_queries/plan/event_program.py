@@ -1,7 +1,7 @@
-"""What the engines for event queries take and give: programs of numbers, events as columns, results by window.
+"""Input and output of the engines for event queries: programs, events as columns, results by window.
 
-No expressions and no names here: conditions, values and tests of pairs are numbered by the plan
-(`event_queries/plan/event_plan.py`), which evaluates them once for all queries.
+There are no expressions and no names here. The plan (`event_queries/plan/event_plan.py`) numbers conditions, values and
+tests of pairs, and evaluates each once for all queries.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ostinato.kernels.numbers.python_numbers import Extended
 
 NO_VALUE = -1
 NO_WINDOW = np.iinfo(np.int64).min
-"""The window of a result where the query cuts no windows."""
+"""The window of results of a query without windows."""
 
 
 class SlotKind(enum.Enum):
     COUNT = "count"
-    """Events bound to the labels; with a value, those whose value isn't NULL."""
+    """The number of events bound to the labels; with a value, only events whose value isn't NULL."""
     SUM = "sum"
     MIN = "min"
     MAX = "max"
@@ -34,7 +34,7 @@ class SlotKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An aggregate over the events of all trends that are bound to one of `labels`. NULL values don't count."""
+    """An aggregate over the events of all trends that are bound to one of `labels`. NULL values are ignored."""
 
     kind: SlotKind
     labels: frozenset[int]
@@ -43,10 +43,10 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class EdgeTest:
-    """What two adjacent events bound to `before` and `after` must fulfil.
+    """A test that two adjacent events bound to `before` and `after` must pass.
 
-    Either `op` compares numbers, after's value `op` before's value (`<`, `<=`, `>`, `>=`, `=`, `<>`; NULL: no edge; NaN
-    is the greatest and equals itself), or `pair_test` is the number of a test that only the pair itself answers.
+    Either `op` compares numbers: the later event's value `op` the earlier one's (`<`, `<=`, `>`, `>=`, `=`, `<>`). A
+    NULL fails; NaN is the greatest value and equals itself. Or `pair_test` is the number of a test of the pair.
     """
 
     before: int
@@ -67,7 +67,7 @@ class BoundKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a trend reaches, over `time` (microseconds) or over `place` (events of the group, from 0)."""
+    """How far a trend reaches, in `time` (microseconds) or in `place` (events of the group, from 0)."""
 
     kind: BoundKind = BoundKind.NONE
     by_place: bool = False
@@ -77,11 +77,11 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One query. COUNT(*) is always computed; `slots` are the aggregates beside it.
+    """One query. COUNT(*) is always computed; `slots` are the other aggregates.
 
-    `qualifies` gives for each label of the automaton the number of its condition, `absent_qualifies` the same for each
-    absence. Edges that no test names are always there; `absent_edges` are the tests inside each absence, by its own
-    labels (empty, or one tuple for each absence).
+    `qualifies` has the number of the condition of each label of the automaton, `absent_qualifies` the same for each
+    absence. An edge without a test always exists. `absent_edges` are the tests inside each absence, by the absence's
+    own labels (empty, or one tuple for each absence).
     """
 
     automaton: TrendAutomaton
@@ -95,48 +95,48 @@ class Program:
 
 
 PairTest = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
-"""(rows of earlier events, rows of later events), equally long -> whether each pair passes.
+"""(rows of earlier events, rows of later events), of equal length -> whether each pair passes.
 
-Where states are kept, a row below 0 is an event of an earlier call: -1 - (s + S * k) stands for sequence s of the S in
-this call, k events of that sequence before the last one that earlier calls were given.
+With states, a row below 0 is an event of an earlier call: -1 - (s + S * k) stands for sequence s of the S sequences in
+this call, k events before the last event of that sequence in earlier calls.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Rows in order: by sequence, then by time. A sequence holds the events that may stand in one trend."""
+    """Rows in order: by sequence, then by time. A sequence has the events that may be in one trend."""
 
     starts: NDArray[np.int64]
-    """Where each sequence starts, and at the end the number of rows."""
+    """The first row of each sequence, and at the end the number of rows."""
     time: NDArray[np.int64]
     place: NDArray[np.int64]
-    """The number of the event within its group (several sequences may belong to one), from 0 at the group's begin."""
+    """The number of the event within its group, from 0. Several sequences may belong to one group."""
     conditions: tuple[NDArray[np.bool_], ...]
     values: tuple[NDArray[np.int64] | NDArray[np.float64], ...]
     valid: tuple[NDArray[np.bool_] | None, ...]
-    """Where each value isn't NULL; None: everywhere."""
+    """Where each value isn't NULL; None if no value is NULL."""
     pair_tests: tuple[PairTest, ...] = ()
 
 
 Numbers = NDArray[np.object_] | Extended | NDArray[np.float64] | NDArray[np.int64]
-"""Exact counts and sums are an object array of Python ints; MIN and MAX keep the dtype of their values."""
+"""Exact counts and sums are object arrays of Python ints. MIN and MAX keep the dtype of their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResults:
-    """One row for each (sequence, window) with at least one trend. Rows are in order of (sequence, window)."""
+    """One row for each (sequence, window) with at least one trend, in order of (sequence, window)."""
 
     sequence: NDArray[np.int64]
     window: NDArray[np.int64]
-    """Where the window starts; NO_WINDOW without windows."""
+    """The start of the window; NO_WINDOW without windows."""
     count: Numbers
     slots: tuple[Numbers, ...]
-    """SUM, MIN and MAX mean nothing in rows where `present` is False: no value was bound (SQL's NULL)."""
+    """SUM, MIN and MAX are undefined in rows where `present` is False: there was no value (SQL's NULL)."""
     present: tuple[NDArray[np.bool_], ...]
 
 
 def joined_numbers(columns: Sequence[Numbers]) -> Numbers:
-    """The rows of several columns below one another; an engine gives one kind of numbers for all of them."""
+    """The rows of several columns below one another. An engine gives the same kind of numbers in all of them."""
     if isinstance(columns[0], Extended):
         return Extended(*(np.concatenate(arrays) for arrays in zip(*columns, strict=True)))
     return cast(Numbers, np.concatenate(columns))
@@ -155,7 +155,8 @@ def joined_results(results: Sequence[QueryResults]) -> QueryResults:
 
 @dataclass(frozen=True, slots=True)
 class EngineStep:
-    """What one call gives: results of windows that are over, for each program; and each sequence's state as bytes."""
+    """The output of one call: for each program the results of windows that are over, and each sequence's state as
+    bytes."""
 
     results: tuple[QueryResults, ...]
     states: tuple[bytes, ...]
@@ -170,9 +171,10 @@ class TrendEngine(abc.ABC):
 
     @abc.abstractmethod
     def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
-        """Takes further events of each sequence. `states` has one entry a sequence; b"" for a new one.
+        """Processes further events of each sequence. `states` has one entry for each sequence; b"" for a new one.
 
-        Windows that end at or before `until` of their sequence are over (a time, or a place where windows count
-        events): their results are given and forgotten. None: the input ends, everything is over, states are empty.
-        Rows that come later have a time above every row given so far, and lie at or behind `until`.
+        Windows that end at or before `until` of their sequence are over. `until` is a time, or a place for windows that
+        count events. Their results are returned, and their state is dropped. None means the end of the input: all
+        windows are over, and states are empty. Later rows have a time above all rows so far, and are at or behind
+        `until`.
         """

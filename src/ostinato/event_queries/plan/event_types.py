@@ -1,7 +1,7 @@
-"""EventsPlan + the types of its inputs -> TypedEventsPlan: checked, with comparisons that engines can make as numbers.
+"""EventsPlan + types of its inputs -> TypedEventsPlan: types checked, edges as comparisons of numbers where possible.
 
-Which edges are comparisons of numbers depends on types: two integers are, two texts aren't. So the typed plan has a
-plan of its own (`TypedEventsPlan.plan`), with other numbers; the one that went in is done with.
+Types decide which edges are comparisons of numbers: two integers are, two texts aren't. So the typed plan has a plan of
+its own (`TypedEventsPlan.plan`) with new numbers. The untyped plan isn't used any more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.numbers.number_columns import MAX_DIGITS, NumberForm
 
 MAX_EXACT_PRECISION = 18
-"""Decimals with more digits don't fit 64 bits once unscaled."""
+"""Decimals with more digits don't fit into 64 bits as unscaled integers."""
 _DAY_US = 86_400_000_000
 
 ColumnType = Callable[[str], pa.DataType]
@@ -37,21 +37,21 @@ ExpressionType = Callable[[Expr], pa.DataType]
 
 @dataclass(frozen=True, slots=True)
 class TypedEventsPlan:
-    """A plan whose types are known; it can be sent to workers."""
+    """A plan with known types; it can be sent to workers."""
 
     plan: EventsPlan
     settings: Settings
     input_types: Mapping[Expr, pa.DataType]
-    """By the expression of each of `plan.inputs`."""
+    """The type of each expression of `plan.inputs`."""
     value_types: tuple[pa.DataType, ...]
-    """Of `plan.values`; engines get them as `engine_numbers` gives them."""
+    """The types of `plan.values`. Engines get the values as `engine_numbers` converts them."""
     output_types: tuple[tuple[pa.DataType, ...], ...]
-    """For each query those of its output columns; empty for RETURN MATCHES."""
+    """For each query, the types of its output columns; empty for RETURN MATCHES."""
     form: NumberForm
     approximate: bool
 
     def slot_type(self, query: int, slot: int) -> pa.DataType | None:
-        """The type of the values that a slot is made of; None: it counts events, whatever their values."""
+        """The type of a slot's values; None if the slot counts events."""
         value = self.plan.queries[query].programs[0].slots[slot].value
         return None if value < 0 else self.value_types[value]
 
@@ -67,9 +67,9 @@ def type_events(
 ) -> TypedEventsPlan:
     """Checks the types of all conditions, values and outputs.
 
-    `expression_type` answers for expressions over one event where Spark evaluates them (conditions and inputs); without
+    `expression_type` gives the type of expressions over one event that Spark evaluates (conditions and inputs). Without
     it they must be in the evaluator's subset. Raises NOT_A_CONDITION, UNSUPPORTED_TYPE, INVALID_TIME, INVALID_WITHIN
-    and what the evaluator raises for types.
+    and the evaluator's type errors.
     """
     form = NumberForm(numbers)
     if approximate and form is NumberForm.TEXT:
@@ -97,7 +97,7 @@ def type_events(
 
 
 class _Types:
-    """The types of expressions over one event, and what follows from them."""
+    """The types of expressions over one event, and their consequences."""
 
     def __init__(
         self, plan: EventsPlan, column_type: ColumnType, expression_type: ExpressionType | None, settings: Settings
@@ -111,8 +111,8 @@ class _Types:
     def of(self, expr: Expr) -> pa.DataType:
         """The type of an expression over one event."""
         if expr not in self.known:
-            asked = self.column_type(expr.name) if isinstance(expr, Column) else self._computed(expr)
-            self.known[expr] = t.normalise(asked, self.settings)
+            kind = self.column_type(expr.name) if isinstance(expr, Column) else self._computed(expr)
+            self.known[expr] = t.normalise(kind, self.settings)
         return self.known[expr]
 
     def _computed(self, expr: Expr) -> pa.DataType:
@@ -127,7 +127,7 @@ class _Types:
     # --- checks ---
 
     def check_time(self, query: QueryPlan) -> None:
-        """TIME must be a date or a timestamp; whole numbers will do where nothing is measured in time."""
+        """TIME must be a date or a timestamp. Whole numbers are allowed if nothing is measured in time."""
         name, bound = query.bound.time, query.bound.query.bound
         kind = self.of(Column(name))
         if t.is_datetime(kind):
@@ -151,7 +151,7 @@ class _Types:
     # --- programs ---
 
     def program(self, program: Program, query: QueryPlan, numbering: Numbering) -> Program:
-        """The same program with values numbered anew, and edges compared as their types allow."""
+        """The program with values numbered anew, and edges compared according to their types."""
         return replace(
             program,
             slots=tuple(self.slot(slot, query, numbering) for slot in program.slots),
@@ -186,7 +186,7 @@ class _Types:
         return EdgeTest(edge.before, edge.after, pair_test=pair)
 
     def as_numbers(self, test: Comparison) -> Comparison | None:
-        """The comparison with both sides of one type that an engine compares as it is; None where there is none."""
+        """The comparison with both sides of one type that engines can compare directly; None if there is none."""
         after, before = self.of(test.after), self.of(test.before)
         if after != before and not (t.is_numeric(after) and t.is_numeric(before)):
             return None
@@ -196,7 +196,7 @@ class _Types:
         return Comparison(test.op, self.cast(test.after, common), self.cast(test.before, common))
 
     def cast(self, expr: Expr, kind: pa.DataType) -> Expr:
-        """The expression as that type. Among integers, and among floats, engines see no difference."""
+        """The expression cast to the type. Engines don't distinguish integers of different sizes, or floats."""
         here = self.of(expr)
         if here == kind or (t.is_integral(here) and t.is_integral(kind)) or (t.is_float(here) and t.is_float(kind)):
             return expr
@@ -230,7 +230,7 @@ class _Types:
 
 
 def number_type(kind: pa.DataType, form: NumberForm, approximate: bool) -> pa.DataType:
-    """The type of a count or of a sum of such values."""
+    """The type of a count, or of a sum of values of this type."""
     if form is NumberForm.LOG10 or approximate or t.is_float(kind):
         return t.DOUBLE
     if form is NumberForm.TEXT:
@@ -239,7 +239,8 @@ def number_type(kind: pa.DataType, form: NumberForm, approximate: bool) -> pa.Da
 
 
 def window_type(query: QueryPlan, time: pa.DataType) -> pa.DataType:
-    """The type of a window's edges: that of TIME; a timestamp where days are cut; a number where events are counted."""
+    """The type of a window's edges: that of TIME, a timestamp for windows in days, a number for windows that count
+    events."""
     extent = query.programs[0].extent
     if extent.by_place:
         return t.INT64
@@ -252,17 +253,17 @@ EngineNumbers = tuple[NDArray[np.int64] | NDArray[np.float64], NDArray[np.bool_]
 
 
 def engine_numbers(vector: Vector, length: int) -> EngineNumbers:
-    """A value of the plan for all rows as engines take it, and where it isn't NULL (None: everywhere).
+    """A value of the plan for all rows in the form for engines, and where it isn't NULL (None: nowhere NULL).
 
-    Integers, unscaled decimals, days of dates and microseconds of timestamps as int64, floats as float64.
+    Integers, unscaled decimals, days of dates and microseconds of timestamps become int64; floats become float64.
     """
     if vector.type == t.NULL:
         return np.zeros(length, np.int64), np.zeros(length, np.bool_)
-    whole = vector.expanded(length)
-    valid = None if whole.valid is None else np.ascontiguousarray(whole.valid)
+    expanded = vector.expanded(length)
+    valid = None if expanded.valid is None else np.ascontiguousarray(expanded.valid)
     if t.is_float(vector.type):
-        return np.ascontiguousarray(whole.values, np.float64), valid
-    return np.ascontiguousarray(whole.values, np.int64), valid
+        return np.ascontiguousarray(expanded.values, np.float64), valid
+    return np.ascontiguousarray(expanded.values, np.int64), valid
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -273,7 +274,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _is_there(value: Expr) -> Expr:
-    """1 where the value isn't NULL, for COUNT of what is no number."""
+    """1 where the value isn't NULL, for COUNT of values that aren't numbers."""
     return Case(None, ((Operator("not", (Operator("is null", (value,)),)), Literal("number", "1")),), None)
 
 

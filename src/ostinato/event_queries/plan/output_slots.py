@@ -1,4 +1,4 @@
-"""What RETURN lists -> slots that engines fill, and how each output column is made of them."""
+"""The items of RETURN -> slots for engines, and the output columns computed from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CountOutput:
 
 @dataclass(frozen=True, slots=True)
 class SlotOutput:
-    """The slot of that number."""
+    """An output that is a slot, by its number."""
 
     slot: int
 

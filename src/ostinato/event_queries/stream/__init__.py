@@ -1,1 +1,1 @@
-"""A bucket's open windows between two steps of a stream."""
+"""Event queries on a stream: a bucket's open windows between two steps."""

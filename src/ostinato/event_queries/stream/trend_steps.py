@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrendRows:
-    """For each query of the plan its output columns (None: it gives no rows), and when they could be known."""
+    """For each query of the plan, its output columns (None if it has no rows) and their decision times."""
 
     columns: tuple[list[pa.Array] | None, ...]
     decided_us: int
-    """Later than the watermark of the step."""
+    """Decision time of the rows; it is later than the step's watermark."""
     reports: tuple[Report, ...] = ()
     """Under a bound: what was given up."""

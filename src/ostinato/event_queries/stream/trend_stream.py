@@ -1,8 +1,8 @@
-"""State of a bucket + events that arrive + watermark -> results of windows that are over + state.
+"""State of a bucket + arriving events + watermark -> results of windows that are over + new state.
 
-In the end, the rows that a batch gives. Sums of trends are carried on in the engines' own states, one for each
-sequence. Where a query needs the events themselves (RETURN MATCHES, tests of pairs), the rows of open windows are kept
-and evaluated when their window is over.
+All steps together give the rows of a batch. Engines have a state for each sequence with the sums of its trends. Queries
+that need the events themselves (RETURN MATCHES, tests of pairs) buffer the rows of open windows and are evaluated when
+their window is over.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _STATE = "the header in the state of this stream of event queries"
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    """Sequences of which an engine keeps something."""
+    """The sequences with a state in some engine."""
 
     count: int
     keys: list[pa.Array]
     states: list[list[bytes]]
-    """For each engine the state of each sequence."""
+    """For each engine, the state of each sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """Arriving events tied to what is remembered: first the sequences that have events, then those that have none."""
+    """Arriving events joined with stored sequences: first the sequences with new events, then the others."""
 
     events: Events
     keys: list[pa.Array]
@@ -57,9 +57,9 @@ class _Scene:
 
 
 class TrendStreamWorker:
-    """The queries of one plan over buckets of groups; holds nothing between steps.
+    """The queries of one plan over buckets of groups. It has no state between steps.
 
-    The plan has one stream, and each of its queries cuts windows by time. `shipped` are the columns that arrive.
+    The plan has one stream, and each of its queries has windows of time. `shipped` are the columns that arrive.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class TrendStreamWorker:
         *,
         fingerprint: str,
     ) -> None:
-        """`sharing_of` says for the queries that are evaluated from rows which of them are matched together."""
+        """`sharing_of` says which of the queries evaluated from rows are matched together."""
         queries = typed.plan.queries
         (self.stream,) = typed.plan.streams
         self.shipped = shipped
@@ -82,7 +82,7 @@ class TrendStreamWorker:
         self.by_rows = tuple(i for i, query in enumerate(queries) if _needs_rows(query))
         """Queries that are evaluated from rows when their windows are over."""
         self.by_sums = tuple(i for i in range(len(queries)) if i not in self.by_rows)
-        """Queries whose sums are carried on."""
+        """Queries whose sums are in the state."""
         rows_plan, rows_names = _part(typed, self.by_rows), [names[i] for i in self.by_rows]
         self.rows_worker = TrendWorker(rows_plan, rows_names, options, sharing_of(rows_plan, rows_names))
         self.worker = TrendWorker(_part(typed, self.by_sums), [names[i] for i in self.by_sums], options)
@@ -121,7 +121,7 @@ class TrendStreamWorker:
             counts=Counts(
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
-                matches=sum(len(found[0]) for found in columns if found),
+                matches=sum(len(query_columns[0]) for query_columns in columns if query_columns),
                 open_runs=remembered.count,
                 buffered_rows=kept_rows + intake.waiting_rows,
             ),
@@ -170,19 +170,19 @@ class TrendStreamWorker:
             return before
         scene = self._scene(before, released)
         until = None if over is None else np.full(len(scene.group), over)
-        found: dict[tuple[int, int], QueryResults] = {}
-        states = []
-        for (run, engine), kept in zip(self.engines, scene.states, strict=True):
-            step = engine.advance(scene.events, kept, until)
-            found.update(zip(run.members, step.results, strict=True))
-            states.append(list(step.states))
-        for query, results in self.worker.combined(found, scene.group).items():
+        by_program: dict[tuple[int, int], QueryResults] = {}
+        new_states = []
+        for (run, engine), states in zip(self.engines, scene.states, strict=True):
+            step = engine.advance(scene.events, states, until)
+            by_program.update(zip(run.members, step.results, strict=True))
+            new_states.append(list(step.states))
+        for query, results in self.worker.combined(by_program, scene.group).items():
             if len(results.sequence):
                 columns[self.by_sums[query]] = self.worker.shown(query, results, self._group_value(scene))
-        stay = np.flatnonzero([any(each) for each in zip(*states, strict=True)])
+        stay = np.flatnonzero([any(each) for each in zip(*new_states, strict=True)])
         chosen = pa.array(stay)
         keys = [column.take(chosen) for column in scene.keys]
-        return _Remembered(len(stay), keys, [[each[i] for i in stay] for each in states])
+        return _Remembered(len(stay), keys, [[each[i] for i in stay] for each in new_states])
 
     def _scene(self, before: _Remembered, released: pa.RecordBatch | None) -> _Scene:
         batch = self._batch(released)
@@ -193,20 +193,20 @@ class TrendStreamWorker:
             pa.concat_arrays([batch.arrays[name].take(firsts), known])
             for name, known in zip(self.keys, before.keys, strict=True)
         ]
-        # A remembered sequence that has events is the new one with the same number.
+        # A stored sequence with new events is the new sequence of the same number.
         numbers = group_numbers(new + before.count, keys)
         at = {int(number): i for i, number in enumerate(numbers[:new])}
-        place = [at.get(int(number), -1) for number in numbers[new:]]
-        alone = [i for i, there in enumerate(place) if there < 0]
+        new_number = [at.get(int(number), -1) for number in numbers[new:]]
+        alone = [i for i, there in enumerate(new_number) if there < 0]
         chosen = pa.array([*range(new), *(new + i for i in alone)], pa.int64())
         keys = [column.take(chosen) for column in keys]
         states = []
-        for kept in before.states:
+        for engine_states in before.states:
             mine = [b""] * new
-            for i, there in enumerate(place):
+            for i, there in enumerate(new_number):
                 if there >= 0:
-                    mine[there] = kept[i]
-            states.append([*mine, *(kept[i] for i in alone)])
+                    mine[there] = engine_states[i]
+            states.append([*mine, *(engine_states[i] for i in alone)])
         starts = np.concatenate([arrived.events.starts, np.full(len(alone), arrived.events.starts[-1])])
         by_group = group_numbers(len(chosen), keys[: len(self.stream.group_by)])
         _, examples, group = np.unique(by_group, return_index=True, return_inverse=True)
@@ -220,7 +220,7 @@ class TrendStreamWorker:
     def _evaluated(
         self, rows: pa.RecordBatch, since: int, over: int | None, columns: list[list[pa.Array] | None]
     ) -> None:
-        """The results of windows that ended after `since`, up to and including `over`; None: of all that didn't."""
+        """The results of windows that ended after `since` up to `over`; None: of all remaining windows."""
         if over is not None and not any(since < end <= over for end in self._next_ends(since, self.by_rows)):
             return
         times = microseconds_of(rows.column(self.stream.time))
@@ -233,7 +233,7 @@ class TrendStreamWorker:
                 columns[number] = [column.filter(pa.array(inside)) for column in found]
 
     def _still_wanted(self, rows: pa.RecordBatch, until: int) -> pa.RecordBatch | None:
-        """Rows that lie in a window that isn't over."""
+        """Rows inside a window that isn't over."""
         starts = [_first_open(self.extents[query], until) for query in self.by_rows]
         stay = microseconds_of(rows.column(self.stream.time)) >= min(starts)
         return rows if stay.all() else rows.filter(pa.array(stay))
@@ -248,12 +248,12 @@ class TrendStreamWorker:
         return min(moments, default=None)
 
     def _next_ends(self, until: int, queries: Sequence[int]) -> list[int]:
-        """For each of the queries where the first window ends that isn't over."""
+        """For each query, the end of the first window that isn't over."""
         return [_first_open(self.extents[query], until) + self.extents[query].length for query in queries]
 
 
 def _first_open(extent: Extent, until: int) -> int:
-    """Where the first window starts that ends after `until`."""
+    """The start of the first window that ends after `until`."""
     return ((until - extent.length) // extent.slide + 1) * extent.slide
 
 
@@ -264,9 +264,9 @@ def _part(typed: TypedEventsPlan, queries: Sequence[int]) -> TypedEventsPlan:
 
 
 def _window_end(query: QueryPlan) -> int:
-    """The output column that says where a row's window ends."""
+    """The output column with the end of a row's window."""
     if query.returns_matches:
-        return len(query.bound.group_by) + 2  # behind the groups, the number and where the window starts
+        return len(query.bound.group_by) + 2  # behind the groups, the number and the window's start
     return next(i for i, (_, output) in enumerate(query.outputs) if output is WindowEdge.END)
 
 

@@ -1,4 +1,4 @@
-"""Which engine runs which programs of a stream, ready to run. `plan/engine_groups.py` makes the choice."""
+"""The engines of a stream with their programs, ready to run. `plan/engine_groups.py` chooses them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ostinato.event_queries.trends.shared.shared_engine import SharedEngine, Sha
 __all__ = ["EngineRun", "ProgramAt", "Sharing", "engine_runs"]
 
 ProgramAt = tuple[int, int]
-"""A query, and which of its programs."""
+"""(query, index of its program)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Results of parts of a group as bytes and back: what tasks find by values of SAME is added up by another task."""
+"""Partial results of groups <-> bytes. One task computes them by values of SAME; another task adds them up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def packed(results: QueryResults) -> bytes:
 
 
 def unpacked(record: bytes, slots: int) -> QueryResults:
-    """The results that `packed` made bytes of."""
+    """The inverse of `packed`."""
     table = pa.ipc.open_stream(record).read_all().combine_chunks()
     return QueryResults(
         sequence=_array(table, "sequence"),

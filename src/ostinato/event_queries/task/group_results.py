@@ -1,6 +1,6 @@
-"""What engines give for sequences -> results of groups -> output columns.
+"""Results of sequences -> results of groups -> output columns.
 
-`QueryResults.sequence` holds sequences on the way in and groups on the way out.
+`QueryResults.sequence` has sequences in the input and groups in the output.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Exact = NDArray[np.object_]
 
 
 def known_form(numbers: Numbers) -> Exact | Extended:
-    """Exact integers as they are, anything else with its exponent apart."""
+    """Exact integers as they are, other numbers as Extended."""
     if isinstance(numbers, Extended):
         return numbers
     return tn.approximate_of(numbers) if numbers.dtype.kind == "f" else numbers.astype(object, copy=False)
@@ -47,8 +47,8 @@ def taken(numbers: Numbers, rows: NDArray[Any]) -> Numbers:
     """The numbers at these rows."""
     if isinstance(numbers, Extended):
         return Extended(numbers.mantissa[rows], numbers.exponent[rows])
-    found: Numbers = numbers[rows]
-    return found
+    chosen: Numbers = numbers[rows]
+    return chosen
 
 
 # --- sequences -> groups ----------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def taken(numbers: Numbers, rows: NDArray[Any]) -> Numbers:
 def of_groups(results: QueryResults, group: Ints, kinds: Sequence[SlotKind]) -> QueryResults:
     """The results of the groups that sequences belong to, in order of group and window."""
     number, groups, windows = _numbered(group[results.sequence], results.window)
-    if len(groups) == len(number):  # nothing to add up, only to be put in order
+    if len(groups) == len(number):  # nothing to add up, only to sort
         order = np.empty(len(number), np.int64)
         order[number] = np.arange(len(number))
         in_order = tuple(taken(slot, order) for slot in results.slots)
@@ -68,9 +68,9 @@ def of_groups(results: QueryResults, group: Ints, kinds: Sequence[SlotKind]) -> 
     for kind, values, has_value in zip(kinds, results.slots, results.present, strict=True):
         if kind in (SlotKind.MIN, SlotKind.MAX):
             assert isinstance(values, np.ndarray)
-            found, is_there = tn.extremes(values, has_value, number, len(groups), largest=kind is SlotKind.MAX)
-            slots.append(found)
-            present.append(is_there)
+            extremes, has_extreme = tn.extremes(values, has_value, number, len(groups), largest=kind is SlotKind.MAX)
+            slots.append(extremes)
+            present.append(has_extreme)
         else:
             slots.append(_sums(_without_absent(values, has_value), number, len(groups)))
             present.append(tn.any_present(has_value, number, len(groups)))
@@ -78,7 +78,7 @@ def of_groups(results: QueryResults, group: Ints, kinds: Sequence[SlotKind]) -> 
 
 
 def _numbered(group: Ints, window: Ints) -> tuple[Ints, Ints, Ints]:
-    """For each row the number of its (group, window) in their order; and these."""
+    """For each row the number of its (group, window) in sorted order; and the groups and windows."""
     order = np.lexsort((window, group))
     ordered_group, ordered_window = group[order], window[order]
     is_new = np.ones(len(order), np.bool_)
@@ -89,7 +89,7 @@ def _numbered(group: Ints, window: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _without_absent(values: Numbers, present: NDArray[np.bool_]) -> Numbers:
-    """0 where a sum means nothing."""
+    """The values with 0 where a sum is undefined."""
     if present.all():
         return values
     if isinstance(values, Extended):
@@ -98,7 +98,7 @@ def _without_absent(values: Numbers, present: NDArray[np.bool_]) -> Numbers:
 
 
 def conjunction(parts: Sequence[QueryResults]) -> QueryResults:
-    """The pairs of distinct matches of an AND, sequence by sequence; the third part has what both parts have."""
+    """The pairs of distinct matches of an AND, sequence by sequence. The third part has the common matches."""
     sequences = np.concatenate([part.sequence for part in parts])
     number, sequence, window = _numbered(sequences, np.concatenate([part.window for part in parts]))
     counts, at = [], 0
@@ -123,7 +123,7 @@ def conjunction(parts: Sequence[QueryResults]) -> QueryResults:
 
 
 def nothing_found(results: QueryResults, kinds: Sequence[SlotKind]) -> QueryResults:
-    """The one row of a query without groups and windows that has no match."""
+    """The single row of a query without groups and windows that has no match."""
 
     def zero(like: Numbers) -> Numbers:
         if isinstance(like, Extended):
@@ -141,7 +141,7 @@ def nothing_found(results: QueryResults, kinds: Sequence[SlotKind]) -> QueryResu
 
 @dataclass(frozen=True, slots=True)
 class OutputContext:
-    """What is known of a query beside its results. `group_value` gives a GROUP BY column at groups."""
+    """The properties of a query besides its results. `group_value` gives a GROUP BY column at groups."""
 
     typed: TypedEventsPlan
     query: int
@@ -206,7 +206,7 @@ def _average(total: Numbers, number: Numbers, scale: int) -> pa.Array:
     above, below = known_form(total), known_form(number)
     if not isinstance(above, Extended) and not isinstance(below, Extended):
         return tn.average_column(above, below, scale=scale)
-    rough = [part if isinstance(part, Extended) else tn.approximate_of(part) for part in (above, below)]
+    rough = [each if isinstance(each, Extended) else tn.approximate_of(each) for each in (above, below)]
     return tn.approximate_average_column(rough[0], rough[1], scale=scale)
 
 
@@ -216,14 +216,14 @@ def _scale(context: OutputContext, slot: int) -> int:
 
 
 def window_edges(starts: Ints, kind: pa.DataType) -> pa.Array:
-    """Where windows start or end as values of the type: microseconds, days of dates, or numbers of events."""
+    """Starts or ends of windows as values of the type: microseconds, days of dates, or numbers of events."""
     if kind == t.DATE:
         return pa.array((starts // DAY_US).astype(np.int32)).cast(kind)
     return pa.array(starts).cast(kind)
 
 
 def _place(context: OutputContext, results: QueryResults, row: int) -> str:
-    """The words for a row of the results: query, group and window."""
+    """Describes a row of the results for errors: query, group and window."""
     plan = context.typed.plan.queries[context.query]
     at = results.sequence[row : row + 1]
     words = [f"query '{context.name}'" if context.name else "the query"]

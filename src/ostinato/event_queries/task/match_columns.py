@@ -1,4 +1,4 @@
-"""The matches of a query -> output columns: keys, numbers, times, and the events of each as an array of structs."""
+"""The matches of a query -> output columns: keys, numbers, times, and an array of events."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The events of one stream, and where they came from."""
+    """The events of one stream, and their origin."""
 
     batch: Batch
     sequences: Sequences
     events: Events
     vector: Callable[[Expr], Vector]
-    """The values of an expression over one event, for all in order."""
+    """The values of an expression over one event, for all events in order."""
 
     def group_value(self, column: str, groups: Rows) -> pa.Array:
         """A GROUP BY column at groups."""
@@ -50,7 +50,7 @@ def tie_breakers(batch: Batch, bound: BoundEventQuery) -> list[pa.Array]:
 
 
 def run_conditions(typed: TypedEventsPlan, query: int) -> MatchConditions | None:
-    """What only the whole match can be asked, lowered for the kernel."""
+    """Conditions over whole matches, lowered for the kernel."""
     plan = typed.plan.queries[query]
     with speaking_of(plan.bound.query.text):
         return lower_run_conditions(plan.run, plan.programs[0].automaton, typed.input_types.__getitem__, typed.settings)
@@ -63,7 +63,7 @@ def match_columns(
     limits: MatchLimits,
     conditions: MatchConditions | None,
 ) -> list[pa.Array]:
-    """The output columns of a RETURN MATCHES query; `columns` say which."""
+    """The output columns of a RETURN MATCHES query, as `columns` lists them."""
     matches = find_event_matches(plan.programs[0], scene.events, limits, conditions, scene.vector)
     return shown_matches(plan, columns, scene, matches, limits.limit)
 
@@ -77,9 +77,9 @@ def shown_matches(
     *,
     numbered: bool = True,
 ) -> list[pa.Array]:
-    """The output columns of matches that come as `find_event_matches` gives them.
+    """The output columns of matches in the form of `find_event_matches`.
 
-    Without `numbered` their number is NULL: matches of the same group and window may follow in another call.
+    Without `numbered` the match numbers are NULL: another call may give matches of the same group and window.
     """
     group = scene.sequences.group[matches.sequence()]
     order = _order(matches, scene, plan.bound, group, limit)
@@ -88,10 +88,10 @@ def shown_matches(
 
 
 def _order(matches: EventMatches, scene: Scene, bound: BoundEventQuery, group: Rows, limit: int | None) -> Rows | None:
-    """The matches by group, window, first and last time, then event by event. None: they are in order.
+    """The order of matches by group, window, first and last time, then event by event; None if they are in order.
 
-    Matches of one sequence come in this order. LIMIT is for each group and window, of which several sequences may have
-    matches; those have no event in common, so their first ones decide.
+    Matches of one sequence come in this order. LIMIT applies to a group and window, which may have matches of several
+    sequences. These have no event in common, so their first events decide.
     """
     if not matches.count:
         return None
@@ -110,7 +110,7 @@ def _order(matches: EventMatches, scene: Scene, bound: BoundEventQuery, group: R
 
 
 def _ties_of_sequences(keys: Sequence[NDArray[Any]], sequence: Rows, order: Rows) -> Rows:
-    """The matches that are equal to others in all keys; none where all such are of one sequence."""
+    """The matches that equal others in all keys; empty if all such matches belong to one sequence."""
     tied = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
     if not (tied & (sequence[order[1:]] != sequence[order[:-1]])).any():
         return order[:0]
@@ -118,7 +118,7 @@ def _ties_of_sequences(keys: Sequence[NDArray[Any]], sequence: Rows, order: Rows
 
 
 def _row_ranks(scene: Scene, bound: BoundEventQuery, events: NDArray[np.int32]) -> Rows:
-    """Numbers that rise with the place in their group of events that have the same time."""
+    """Numbers that rise with the place in their group, for events of the same time."""
     distinct, which = np.unique(events, return_inverse=True)
     columns = tie_columns(tie_breakers(scene.batch, bound), scene.sequences.rows[distinct])
     ranks = np.empty(len(distinct), np.int64)
@@ -127,12 +127,12 @@ def _row_ranks(scene: Scene, bound: BoundEventQuery, events: NDArray[np.int32]) 
 
 
 def _changes(group: Rows, window: Rows) -> NDArray[np.bool_]:
-    """For all rows but the first whether a group, or a window of one, starts there."""
+    """For all rows but the first, whether a group or a window of a group starts there."""
     return np.asarray((group[1:] != group[:-1]) | (window[1:] != window[:-1]))
 
 
 def _numbers(is_new: NDArray[np.bool_], count: int) -> Rows:
-    """1, 2, ... for each run of rows; `is_new` tells of all rows but the first whether a run starts there."""
+    """1, 2, ... for each run of rows. `is_new` says for all rows but the first whether a run starts there."""
     starts = np.concatenate(([0], np.flatnonzero(is_new) + 1))
     numbers: Rows = np.arange(1, count + 1) - np.repeat(starts, np.diff(starts, append=count))
     return numbers
@@ -160,7 +160,7 @@ class _Shown:
             places = np.arange(self.offsets[-1]) + np.repeat(matches.offsets[:-1][order] - self.offsets[:-1], lengths)
             rows, self.labels = matches.rows[places], matches.labels[places]
         self.rows = scene.sequences.rows[rows]
-        """The events' places in the input."""
+        """The events' rows in the input."""
 
     def column(self, column: OutputColumn) -> pa.Array:
         array = self._column(column)

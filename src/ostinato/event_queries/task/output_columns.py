@@ -1,4 +1,4 @@
-"""TypedEventsPlan -> the columns of each query's result: names, types, and what each is."""
+"""TypedEventsPlan -> the columns of each query's result: names, types and roles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EDGES = {WindowEdge.START: Role.WINDOW_START, WindowEdge.END: Role.WINDOW_END}
 
 
 def trend_columns(typed: TypedEventsPlan, types: Mapping[str, pa.DataType]) -> list[list[OutputColumn]]:
-    """For each query its output columns; `types` are those of the input's columns."""
+    """For each query its output columns; `types` are the types of the input's columns."""
     return [
         match_output(query, types) if query.returns_matches else _aggregate_columns(query, kinds)
         for query, kinds in zip(typed.plan.queries, typed.output_types, strict=True)
@@ -51,6 +51,6 @@ def match_output(query: QueryPlan, types: Mapping[str, pa.DataType]) -> list[Out
 
 
 def events_type(columns: tuple[str, ...], types: Mapping[str, pa.DataType]) -> pa.DataType:
-    """The type of a match's events: for each its variable and all columns of the input."""
+    """The type of a match's events: the variable and all columns of the input."""
     fields = [pa.field(VARIABLE, t.STRING), *(pa.field(name, types[name]) for name in columns)]
     return pa.list_(pa.field("element", pa.struct(fields)))

@@ -1,4 +1,4 @@
-"""Conditions over two adjacent events that no comparison of two numbers says -> tests that engines ask of pairs."""
+"""Conditions over two adjacent events that aren't comparisons of two numbers -> tests of pairs for engines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tie_pair_tests(
     operand_type: Callable[[Expr], pa.DataType],
     settings: Settings,
 ) -> tuple[PairTest, ...]:
-    """The tests over events at hand; `vector` gives the values of an expression over one event, for all in order."""
+    """The tests over the current events; `vector` gives the values of an expression over one event, for all events."""
 
     def leaf_type(node: Expr) -> pa.DataType | None:
         return operand_type(node.operand) if isinstance(node, Navigation) else None

@@ -1,7 +1,7 @@
-"""Rows in any order -> the sequences of an event query: the events that may stand in one match, in order of time.
+"""Rows in any order -> the sequences of an event query: the events that may be in one match, in order of time.
 
-A sequence holds the rows of one group that agree in the columns of SAME. Rows without a time are nowhere; rows with a
-NULL in a SAME column are in no sequence, but count where events are counted.
+A sequence has the rows of one group that agree in the columns of SAME. Rows without a time are ignored. Rows with a
+NULL in a SAME column are in no sequence, but windows that count events count them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ostinato.rows.times import microseconds_of
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 FARTHEST = 1 << 62
-"""Engines add lengths to times, and have names for what lies before and behind all of them."""
+"""Engines add lengths to times, and use numbers beyond these for "before all" and "behind all"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The columns that say which row belongs where."""
+    """The columns that decide where a row belongs."""
 
     group_by: Sequence[pa.Array]
     same: Sequence[pa.Array]
@@ -35,18 +35,18 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """`rows[i]` is the place in the input of the i-th event in order: by sequence, then by time."""
+    """`rows[i]` is the input row of event i, in order of sequence and time."""
 
     rows: Rows
     starts: NDArray[np.int64]
-    """Where each sequence starts, and at the end the number of events."""
+    """The first event of each sequence, and at the end the number of events."""
     time: NDArray[np.int64]
     place: NDArray[np.int64]
-    """The number of the event within its group; 0 where nobody asked."""
+    """The number of the event within its group; 0 if it isn't needed."""
     group: NDArray[np.int64]
-    """For each sequence the number of its group; groups are numbered in the order of their values, NULL first."""
+    """For each sequence the number of its group. Groups are numbered in the order of their values, NULL first."""
     examples: Rows
-    """For each group a row of the input that belongs to it."""
+    """For each group one of its input rows."""
 
     @property
     def count(self) -> int:
@@ -61,10 +61,10 @@ def find_sequences(
     places: bool = False,
     ties: Callable[[], Sequence[pa.Array]] | None = None,
 ) -> Sequences:
-    """The sequences of `count` rows. Only rows that matter become events (None: all do), but all are counted.
+    """The sequences of `count` rows. Only relevant rows become events (None: all rows), but all rows are counted.
 
-    `places` asks for the events' numbers. `ties` are the columns that order events of the same time, so that nothing
-    depends on how the rows arrived; None: their order is of no consequence.
+    `places` asks for the events' numbers within groups. `ties` are the columns that order events of the same time, so
+    that the result doesn't depend on the order of arrival; None if that order doesn't matter.
     """
     alive = np.asarray(keys.time.is_valid()) if keys.time.null_count else np.ones(count, np.bool_)
     place = _places(keys, alive, ties) if places else None
@@ -125,7 +125,7 @@ def _places(keys: Keys, alive: Mask, ties: Callable[[], Sequence[pa.Array]] | No
 
 
 def _groups(group_by: Sequence[pa.Array], firsts: Rows) -> tuple[NDArray[np.int64], Rows]:
-    """The group of each sequence, told by its first event; and for each group the first such event."""
+    """The group of each sequence, taken from its first event; and for each group its first such event."""
     if not len(firsts):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     chosen = pa.array(firsts)

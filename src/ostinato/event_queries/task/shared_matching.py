@@ -1,4 +1,4 @@
-"""How queries that return matches are matched together: the interface that the workloads' shared matcher fills in."""
+"""The interface for matching several RETURN MATCHES queries together. `workloads/` implements it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SharedMatches:
-    """The matches of the queries that were matched together, and under a bound a report of what was given up."""
+    """The matches of queries that were matched together and, under a latency bound, a report on dropped state."""
 
     matches: Mapping[int, EventMatches]
     report: Report | None
@@ -29,4 +29,4 @@ class SharedMatching(Protocol):
     """Matches several queries of a stream together."""
 
     def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedMatches:
-        """Matches by query. A query that isn't among them has to be enumerated by itself."""
+        """The matches of each query. A query that is missing has to be enumerated by itself."""

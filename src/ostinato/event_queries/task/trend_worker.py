@@ -1,4 +1,4 @@
-"""TypedEventsPlan + the rows of some whole groups -> the output rows of each query. Neither Spark nor text here."""
+"""TypedEventsPlan + the rows of some complete groups -> the output rows of each query. No Spark and no text here."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrendOptions:
-    """What a task may do: see `EventOptions`."""
+    """Options of a task: see `EventOptions`."""
 
     sharing: Sharing = "dynamic"
     max_matches: int = 10_000_000
@@ -57,22 +57,22 @@ DEFAULT_OPTIONS = TrendOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """For each query of the plan its output columns, and what the engines did."""
+class WorkerOutput:
+    """For each query of the plan its output columns, and statistics of the engines."""
 
     columns: Sequence[list[pa.Array]]
     statistics: Mapping[str, int]
     reports: tuple[Report, ...] = ()
-    """Under a bound: what each engine gave up."""
+    """Under a latency bound: a report on dropped state for each engine."""
 
 
 def no_groups(column: str, groups: NDArray[np.int64]) -> pa.Array:
-    """Where a query has no GROUP BY."""
+    """Group values for queries without GROUP BY; never called."""
     raise AssertionError(f"{column} of {len(groups)} groups")
 
 
 class TrendWorker:
-    """Runs the queries of one plan over as many batches as there are; holds nothing between them."""
+    """Runs the queries of one plan over batches. It has no state between batches."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class TrendWorker:
         options: TrendOptions = DEFAULT_OPTIONS,
         shared: SharedMatching | None = None,
     ) -> None:
-        """`shared` matches queries together. None: each query that returns matches is enumerated by itself."""
+        """`shared` matches queries together. With None, each query that returns matches is enumerated by itself."""
         self.typed = typed
         self.plan = typed.plan
         self.names = names
@@ -89,7 +89,7 @@ class TrendWorker:
         self.shared = shared
         self.conditions: dict[int, MatchConditions | None] = {}
 
-    def run(self, batch: Batch) -> Found:
+    def run(self, batch: Batch) -> WorkerOutput:
         """The output rows of all groups of the batch."""
         columns: dict[int, list[pa.Array]] = {}
         statistics: Counter[str] = Counter()
@@ -107,12 +107,14 @@ class TrendWorker:
                     columns[query] = self.matches(query, scene)
             for query, results in self.results(stream, scene, statistics).items():
                 columns[query] = self.shown(query, results, scene.group_value)
-        return Found([columns[query] for query in range(len(self.plan.queries))], dict(statistics), tuple(reports))
+        return WorkerOutput(
+            [columns[query] for query in range(len(self.plan.queries))], dict(statistics), tuple(reports)
+        )
 
     # --- events ---
 
     def scene(self, batch: Batch, stream: int) -> Scene:
-        """The events of a stream in order, with all that its queries ask of them."""
+        """The events of a stream in order, with all conditions and values of its queries."""
         at = self.plan.streams[stream]
         queries = [self.plan.queries[i] for i in self.plan.queries_of(stream)]
         programs = [program for query in queries for program in query.programs]
@@ -179,39 +181,42 @@ class TrendWorker:
     def results(
         self, stream: int, scene: Scene, statistics: Counter[str], *, only: Collection[int] | None = None
     ) -> dict[int, QueryResults]:
-        """For each aggregate query of a stream (or `only` these) the results of its groups."""
-        found: dict[ProgramAt, QueryResults] = {}
+        """For each aggregate query of a stream (or of `only`), the results of its groups."""
+        by_program: dict[ProgramAt, QueryResults] = {}
         new = [b""] * scene.sequences.count
         for run in engine_runs(self.plan, stream, self.options.sharing):
             if only is not None:
                 run = run.of_queries(only)
             if run.members:
                 step = run.engine(not self.typed.approximate, self.options.sharing).advance(scene.events, new, None)
-                found.update(zip(run.members, step.results, strict=True))
+                by_program.update(zip(run.members, step.results, strict=True))
                 statistics.update(step.statistics)
-        return self.combined(found, scene.sequences.group)
+        return self.combined(by_program, scene.sequences.group)
 
-    def combined(self, found: Mapping[ProgramAt, QueryResults], group: NDArray[np.int64]) -> dict[int, QueryResults]:
-        """The results of programs, sequence by sequence, as those of queries by group; `group` is that of sequences."""
+    def combined(
+        self, by_program: Mapping[ProgramAt, QueryResults], group: NDArray[np.int64]
+    ) -> dict[int, QueryResults]:
+        """The results of programs by sequence -> the results of queries by group; `group` has the group of each
+        sequence."""
         results = {}
-        for query in dict.fromkeys(query for query, _ in found):
+        for query in dict.fromkeys(query for query, _ in by_program):
             plan = self.plan.queries[query]
-            parts = [found[query, i] for i in range(len(plan.programs))]
-            whole = conjunction(parts) if plan.is_conjunction else parts[0]
-            results[query] = of_groups(whole, group, slot_kinds(plan))
+            program_results = [by_program[query, i] for i in range(len(plan.programs))]
+            query_results = conjunction(program_results) if plan.is_conjunction else program_results[0]
+            results[query] = of_groups(query_results, group, slot_kinds(plan))
         return results
 
     def results_of(self, batch: Batch) -> dict[int, QueryResults]:
-        """For each aggregate query the results of its groups: of what this batch has of them."""
-        found = {}
+        """For each aggregate query, the results of its groups over the rows of this batch."""
+        by_query = {}
         for stream in range(len(self.plan.streams)):
-            found.update(self.results(stream, self.scene(batch, stream), Counter()))
-        return found
+            by_query.update(self.results(stream, self.scene(batch, stream), Counter()))
+        return by_query
 
     def shown(
         self, query: int, results: QueryResults, group_value: Callable[[str, NDArray[np.int64]], pa.Array] = no_groups
     ) -> list[pa.Array]:
-        """The output columns of an aggregate query. Without groups and windows there is always a row."""
+        """The output columns of an aggregate query. Without groups and windows there is always one row."""
         plan = self.plan.queries[query]
         if not len(results.sequence) and has_one_row(plan):
             results = nothing_found(results, slot_kinds(plan))
@@ -234,18 +239,18 @@ class TrendWorker:
 
 
 def output_of(plan: QueryPlan, scene: Scene) -> list[OutputColumn]:
-    """The columns of a query that returns matches, by the types of the rows at hand."""
+    """The columns of a query that returns matches, with the types of the current rows."""
     return match_output(plan, {name: array.type for name, array in scene.batch.arrays.items()})
 
 
 def has_one_row(plan: QueryPlan) -> bool:
-    """Whether the query gives a row even if there is no match."""
+    """Whether the query gives a row even without a match."""
     no_windows = plan.programs[0].extent.kind is not BoundKind.WINDOWS
     return no_windows and not plan.bound.group_by and not plan.returns_matches
 
 
 def slot_kinds(plan: QueryPlan) -> list[SlotKind]:
-    """What the aggregates beside the count are."""
+    """The kinds of the aggregates other than the count."""
     return [] if plan.is_conjunction else [slot.kind for slot in plan.programs[0].slots]
 
 
@@ -271,11 +276,11 @@ def _used_values(programs: Sequence[Program]) -> frozenset[int]:
 
 
 def _any_of(masks: Sequence[Mask]) -> Mask | None:
-    """The rows that qualify for something; None: all of them."""
-    found: Mask | None = np.logical_or.reduce(masks) if masks else None
-    return None if found is None or found.all() else found
+    """The rows that qualify for some variable; None if all rows matter."""
+    qualifying: Mask | None = np.logical_or.reduce(masks) if masks else None
+    return None if qualifying is None or qualifying.all() else qualifying
 
 
 def _ties(batch: Batch, queries: Sequence[QueryPlan]) -> Callable[[], list[pa.Array]]:
-    """The columns that decide between events of the same time."""
+    """The columns that order events of the same time."""
     return lambda: tie_breakers(batch, queries[0].bound)

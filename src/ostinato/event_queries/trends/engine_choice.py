@@ -1,4 +1,4 @@
-"""Programs -> the engine that can run them together. Tasks and `explain` both ask here; no kernel is loaded."""
+"""Programs -> the engine that can run them together. Tasks and `explain` use it; it loads no kernel."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ostinato.event_queries.trends.shared import loops
 
 
 def needs_graphlets(programs: Sequence[Program]) -> bool:
-    """Whether conditions between adjacent events decide: then bursts are shared as graphlets, otherwise in one log."""
+    """Whether programs have conditions between adjacent events. Graphlets share such programs, a log shares others."""
     return any(program.edges for program in programs)
 
 
 def tested_condition(program: Program) -> int | None:
-    """The condition of the repeated events that the program compares with their neighbours; None: it compares none.
+    """The condition of the repeated events that the program compares with their neighbours; None if it compares none.
 
-    Only programs for which it is the same run in one engine. A program that compares nothing would pay for the
+    Only programs with the same such condition run in one engine. A program that compares nothing would pay for the
     comparisons of the others.
     """
     loop = graphlets.tested_loop(program) if program.edges else None
@@ -25,10 +25,10 @@ def tested_condition(program: Program) -> int | None:
 
 
 def declined(programs: Sequence[Program]) -> str | None:
-    """Why these can't run in the shared engine; None if they can."""
+    """The reason why the programs can't run in the shared engine; None if they can."""
     return graphlets.declined(programs) if needs_graphlets(programs) else loops.declined(programs)
 
 
 def fitting(programs: Sequence[Program]) -> tuple[int, ...]:
-    """The programs, by number, whose open windows fit into one engine. A large program is left out before others."""
+    """The numbers of the programs whose open windows fit into one engine. Large programs are left out first."""
     return tuple(range(len(programs))) if needs_graphlets(programs) else loops.fitting(programs)

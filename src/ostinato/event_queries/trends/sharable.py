@@ -15,7 +15,8 @@ from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program
 
 @dataclass(frozen=True, slots=True)
 class KleeneLoop:
-    """`E+` that several queries have (Definition 4): the number of E's condition, and the programs by number."""
+    """A sub-pattern `E+` of several queries (Definition 4): the number of E's condition, and the numbers of the
+    programs."""
 
     condition: int
     programs: tuple[int, ...]
@@ -23,22 +24,22 @@ class KleeneLoop:
 
 @dataclass(frozen=True, slots=True)
 class SharableSet:
-    """Programs each of which shares a loop with another one of the set (Definition 5), in order of their numbers."""
+    """Programs that each share a loop with another program of the set (Definition 5), in order of their numbers."""
 
     programs: tuple[int, ...]
     loops: tuple[KleeneLoop, ...]
     pane: int | None
-    """The length of a pane in microseconds or events; None where nothing cuts windows."""
+    """The length of a pane in microseconds or events; None without windows."""
 
 
 def loop_conditions(program: Program) -> frozenset[int]:
-    """The conditions of the labels that may follow themselves at once: `E+` anywhere in the pattern."""
+    """The conditions of the labels that may directly follow themselves: `E+` anywhere in the pattern."""
     steps = program.automaton.transitions
     return frozenset(program.qualifies[step.label] for step in steps if step.source == step.target)
 
 
 def sharable_loops(programs: Sequence[Program], among: Iterable[int] | None = None) -> tuple[KleeneLoop, ...]:
-    """Definition 4: the Kleene sub-patterns that more than one of the programs has."""
+    """Definition 4: the Kleene sub-patterns that several programs have."""
     found: dict[int, list[int]] = {}
     for number in range(len(programs)) if among is None else among:
         for condition in loop_conditions(programs[number]):
@@ -49,11 +50,11 @@ def sharable_loops(programs: Sequence[Program], among: Iterable[int] | None = No
 def sharable_sets(
     programs: Sequence[Program], keys: Sequence[Hashable], *, extremes_apart: bool = True
 ) -> tuple[SharableSet, ...]:
-    """Definition 5: sets of at least two programs. `keys[i]` says over which sequences program i runs.
+    """Definition 5: sets of at least two programs. `keys[i]` identifies the sequences over which program i runs.
 
-    Two programs are sharable if they have a loop in common, run over the same sequences, reach as far in the same
-    measure, and compute aggregates that can be shared. A set is what such pairs connect. `extremes_apart` is the
-    paper's rule that MIN and MAX are shared with the same MIN and MAX only; an engine may not need it.
+    Two programs are sharable if they have a loop in common, run over the same sequences, measure windows alike, and
+    compute aggregates that can be shared. Such pairs connect the programs of a set. `extremes_apart` is the paper's
+    rule that MIN and MAX are shared with the same MIN and MAX only; an engine may not need it.
     """
     alike: dict[Hashable, list[int]] = {}
     for number, program in enumerate(programs):
@@ -83,14 +84,15 @@ def pane_of(extents: Iterable[Extent]) -> int | None:
 
 
 def _measure(extent: Extent) -> tuple[BoundKind, bool]:
-    """Windows start at multiples of their slide, so those of one measure always overlap somewhere."""
+    """The measure of windows. They start at multiples of their slide, so windows of one measure always overlap
+    somewhere."""
     return extent.kind, extent.by_place
 
 
 def _extremes(program: Program) -> frozenset[tuple[SlotKind, frozenset[int], int]]:
-    """What must be the same for two programs to share.
+    """The properties that must be equal for two programs to share.
 
-    COUNT(*) is a part of every program here, so unlike in the paper it can be shared with COUNT(E), SUM and AVG.
+    COUNT(*) is part of every program here, so unlike in the paper it can be shared with COUNT(E), SUM and AVG.
     """
 
     def over(slot: Slot) -> frozenset[int]:
@@ -101,7 +103,7 @@ def _extremes(program: Program) -> frozenset[tuple[SlotKind, frozenset[int], int
 
 
 def _connected(loops: Sequence[KleeneLoop]) -> list[set[int]]:
-    """Programs that loops connect, directly or through others."""
+    """Sets of programs that loops connect, directly or through others."""
     parts: list[set[int]] = []
     for loop in loops:
         touched = [part for part in parts if not part.isdisjoint(loop.programs)]

@@ -1,7 +1,7 @@
-"""Programs -> MergedTemplate: the patterns of a workload as one graph, each step labelled by the queries that have it.
+"""Programs -> MergedTemplate: the patterns of a workload as one graph, with the queries of each step.
 
-Each condition is one node, however many queries and places in their patterns use it (HAMLET, 2021, Section 3.1). It
-says what may be shared and is shown by `explain`; engines run the automata, which also know a type's second place.
+Each condition is one node, however often queries use it (HAMLET, 2021, Section 3.1). `explain` shows the template.
+Engines run the automata, which also distinguish several positions of a type.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Queries = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class MergedTemplate:
-    """Nodes are conditions by number."""
+    """The merged graph; nodes are numbers of conditions."""
 
     names: tuple[tuple[int, str], ...]
-    """(condition, what to call it), in the order in which they first occur."""
+    """(condition, name), in the order of their first occurrence."""
     starts: tuple[tuple[int, Queries], ...]
     ends: tuple[tuple[int, Queries], ...]
     steps: tuple[tuple[int, int, Queries], ...]
@@ -29,7 +29,7 @@ class MergedTemplate:
     """Conditions of events under NOT."""
 
     def predecessors(self, condition: int, query: int) -> frozenset[int]:
-        """pt(E, q): what may come directly before."""
+        """pt(E, q): the conditions that may come directly before."""
         return frozenset(before for before, after, queries in self.steps if after == condition and query in queries)
 
     def start(self, query: int) -> frozenset[int]:
@@ -40,7 +40,7 @@ class MergedTemplate:
 
     @property
     def shared_loops(self) -> tuple[int, ...]:
-        """The nodes whose step to themselves more than one query has."""
+        """The nodes with a step to themselves that several queries have."""
         return tuple(before for before, after, queries in self.steps if before == after and len(queries) > 1)
 
     def dump(self, query_names: Sequence[str]) -> str:
@@ -76,7 +76,7 @@ def merged_template(
 ) -> MergedTemplate:
     """The template of programs; `queries[i]` is the query of program i (by default each is one).
 
-    `name_of` names a condition; by default it is called like the variable that has it first.
+    `name_of` names a condition. By default a condition has the name of the first variable that uses it.
     """
     whose = range(len(programs)) if queries is None else queries
     names: dict[int, str] = {}
@@ -113,13 +113,13 @@ def _frozen(found: dict[int, set[int]]) -> tuple[tuple[int, Queries], ...]:
 
 
 def _told_apart(names: dict[int, str]) -> dict[int, str]:
-    """Conditions of the same name get their number behind it."""
+    """Adds its number to the name of a condition if another condition has the same name."""
     taken = list(names.values())
     return {node: name if taken.count(name) == 1 else f"{name}#{node}" for node, name in names.items()}
 
 
 def _listed(queries: Queries, names: Sequence[str]) -> str:
-    """`[q1 q2 q3 q4]`; of many queries only how many there are."""
+    """`[q1 q2 q3 q4]`; for many queries only their number."""
     if len(queries) > 6:
         return f"[{len(queries)} queries]"
     return f"[{' '.join(names[query] for query in sorted(queries))}]"

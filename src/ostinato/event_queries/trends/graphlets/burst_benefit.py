@@ -1,6 +1,6 @@
-"""What a burst costs shared and not shared: HAMLET's two formulas, and this engine's own. No events here.
+"""Costs of a burst, shared and not shared: HAMLET's two formulas, and the formula of this engine.
 
-The paper counts visits of predecessors. Here nothing visits them where running sums will do, so the engine decides by
+The paper counts visits of predecessors. This engine uses running sums where it can and visits nothing, so it decides by
 `engine_costs`, which counts operations on limbs (the words of a large number).
 """
 
@@ -25,7 +25,7 @@ class Burst:
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class BurstCosts:
     shared: float
     separate: float
 
@@ -35,18 +35,18 @@ class Costs:
         return self.separate - self.shared
 
 
-def costs_of_definition_11(burst: Burst) -> Costs:
+def costs_of_definition_11(burst: Burst) -> BurstCosts:
     """Eq. 7, which the paper's worked example (Eq. 9 to 11) follows."""
     snapshots = burst.created * burst.queries * burst.graphlet_events * burst.types
     visits = burst.events * burst.window_events
-    return Costs(shared=visits * burst.propagated + snapshots, separate=burst.queries * visits)
+    return BurstCosts(shared=visits * burst.propagated + snapshots, separate=burst.queries * visits)
 
 
-def costs_of_definition_12(burst: Burst) -> Costs:
+def costs_of_definition_12(burst: Burst) -> BurstCosts:
     """Eq. 8, which its pruning theorems are about."""
     insertion = math.log2(burst.graphlet_events)
     snapshots = burst.created * burst.queries * burst.graphlet_events * burst.predecessor_types
-    return Costs(
+    return BurstCosts(
         shared=snapshots + burst.events * (insertion + burst.window_events * burst.propagated),
         separate=burst.queries * burst.events * (insertion + burst.window_events),
     )
@@ -79,7 +79,7 @@ _NUMBER = 10
 """The same for one number, however short."""
 
 
-def engine_costs(work: BurstWork) -> Costs:
+def engine_costs(work: BurstWork) -> BurstCosts:
     """In operations on limbs.
 
     Not shared, every lane follows every link. Shared, links within the burst are followed once for all lanes, for each
@@ -92,4 +92,4 @@ def engine_costs(work: BurstWork) -> Costs:
     for_lane = work.snapshots * _CALL + products * (_NUMBER + work.limbs * work.coefficient_limbs)
     alone = (work.events + work.snapshots) * _CALL + followed * (_NUMBER + work.limbs)
     outside = work.own_links * (_NUMBER + work.limbs)
-    return Costs(shared=once + work.lanes * (for_lane + outside), separate=work.lanes * (alone + outside))
+    return BurstCosts(shared=once + work.lanes * (for_lane + outside), separate=work.lanes * (alone + outside))

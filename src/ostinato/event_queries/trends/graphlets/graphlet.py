@@ -1,9 +1,9 @@
-"""A burst of events of one Kleene label under conditions between adjacent events: HAMLET's graphlets and snapshots.
+"""A burst of events of one Kleene label with conditions between adjacent events: HAMLET's graphlets and snapshots.
 
-Whoever may stand before an event within its burst is the same for all queries, or it isn't. Where it is, the event's
-count is a sum over the burst's snapshots with the same coefficients for every lane (a query in one open window). Where
-it isn't, or where some event before the burst may not stand before it, the event becomes a snapshot of its own, with a
-value for each lane. Coefficients are vectors, not hash tables; numbers are Python's own integers.
+An event's predecessors within its burst are the same for all queries, or they differ. If they are the same, the event's
+count is a sum over the burst's snapshots, with the same coefficients for every lane (a query in one open window). If
+they differ, or if some event before the burst may not precede the event, the event becomes a snapshot of its own, with
+a value for each lane. Coefficients are vectors instead of hash tables. Numbers are Python's integers.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.trends.graphlets.burst_benefit import BurstWork, Costs, engine_costs
-from ostinato.event_queries.trends.graphlets.optimizer import Choice, choose
+from ostinato.event_queries.trends.graphlets.burst_benefit import BurstCosts, BurstWork, engine_costs
+from ostinato.event_queries.trends.graphlets.optimizer import PlanChoice, choose
 from ostinato.kernels.stopping import check_stopped
 
 Matrix = NDArray[np.object_]
@@ -27,7 +27,7 @@ _LIMB_BITS = 30
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """One condition between adjacent events, asked about a burst."""
+    """The answers of one condition between adjacent events, for a burst."""
 
     inside: Mask
     """[j, i]: event j of the burst may stand directly before event i."""
@@ -70,17 +70,17 @@ def propagated(
     for event, earlier in enumerate(test.earlier):
         check_stopped()
         for other in range(added, earlier):
-            totals = [total + part[other] for total, part in zip(totals, every, strict=True)]
+            totals = [total + numbers[other] for total, numbers in zip(totals, every, strict=True)]
         added = earlier
         passing = inside[:earlier, event]
         if 2 * passing.sum() >= earlier:
             missing = np.flatnonzero(~passing)
-            for total, part in zip(totals, every, strict=True):
-                part[event] += total - part[missing].sum(axis=0)
+            for total, numbers in zip(totals, every, strict=True):
+                numbers[event] += total - numbers[missing].sum(axis=0)
         else:
             those = np.flatnonzero(passing)
-            for part in every:
-                part[event] += part[those].sum(axis=0)
+            for numbers in every:
+                numbers[event] += numbers[those].sum(axis=0)
         for value, slot in zip(values, slots, strict=True):
             slot[event] += value[event] * counts[event]
     return Propagated(counts, tuple(slots))
@@ -95,7 +95,7 @@ def needs_snapshot(tests: Sequence[Adjacency]) -> Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedGraphlet:
     """A shared graphlet: coefficients by (event, snapshot); snapshot 0 is that of the graphlet (Definition 8)."""
 
     own: NDArray[np.int64]
@@ -103,7 +103,7 @@ class Shared:
     coefficients: Propagated
 
 
-def shared_graphlet(tests: Sequence[Adjacency], values: Sequence[Matrix]) -> Shared:
+def shared_graphlet(tests: Sequence[Adjacency], values: Sequence[Matrix]) -> SharedGraphlet:
     own = np.flatnonzero(needs_snapshot(tests))
     events = len(tests[0].inside)
     arriving = np.zeros((events, 1 + len(own)), object)
@@ -115,7 +115,7 @@ def shared_graphlet(tests: Sequence[Adjacency], values: Sequence[Matrix]) -> Sha
     plain = [value.copy() for value in values]
     for value in plain:
         value[own] = 0  # a snapshot's value has it already
-    return Shared(own, propagated(arriving, tests[0], inside, plain))
+    return SharedGraphlet(own, propagated(arriving, tests[0], inside, plain))
 
 
 # --- the decision -----------------------------------------------------------------------------------------------------
@@ -141,13 +141,13 @@ class _Shape:
     snapshots: int
 
 
-def _shape(asked: Sequence[Adjacency]) -> _Shape:
-    own = needs_snapshot(asked)
-    passing = asked[0].inside.sum(axis=0)
+def _shape(tests: Sequence[Adjacency]) -> _Shape:
+    own = needs_snapshot(tests)
+    passing = tests[0].inside.sum(axis=0)
     return _Shape(
         events=len(own),
-        links=int(np.minimum(passing, asked[0].earlier - passing + 1).sum()),
-        own_links=max(int(_fewer(test.outside[:, own]).sum()) for test in asked) if own.any() else 0,
+        links=int(np.minimum(passing, tests[0].earlier - passing + 1).sum()),
+        own_links=max(int(_fewer(test.outside[:, own]).sum()) for test in tests) if own.any() else 0,
         snapshots=1 + int(own.sum()),
     )
 
@@ -170,16 +170,16 @@ def _fewer(mask: Mask) -> NDArray[np.int64]:
     return fewer
 
 
-def decide(candidates: Sequence[Candidate], tests: Mapping[int, Adjacency]) -> Choice:
+def decide(candidates: Sequence[Candidate], tests: Mapping[int, Adjacency]) -> PlanChoice:
     """Which of the queries share the burst: both pruning principles, with the costs of this engine."""
     by_query = {candidate.query: candidate for candidate in candidates}
-    asked = Counter(candidate.test for candidate in candidates)
-    commonest = max(asked, key=lambda number: asked[number])
+    test_counts = Counter(candidate.test for candidate in candidates)
+    commonest = max(test_counts, key=lambda number: test_counts[number])
     # Few tests for many queries: the matrices are looked at once for each set of tests.
-    free = {number for number in asked if not needs_snapshot([tests[commonest], tests[number]]).any()}
+    free = {number for number in test_counts if not needs_snapshot([tests[commonest], tests[number]]).any()}
     shapes: dict[frozenset[int], _Shape] = {}
 
-    def costs(queries: Iterable[int]) -> Costs:
+    def costs(queries: Iterable[int]) -> BurstCosts:
         some = [by_query[query] for query in queries]
         numbers = frozenset(candidate.test for candidate in some)
         if numbers not in shapes:

@@ -1,8 +1,8 @@
-"""The shared engine under conditions between adjacent events: bursts are shared, split and merged as it pays.
+"""The shared engine for conditions between adjacent events: it shares, splits and merges bursts as it pays.
 
-Definition 10's bursts: events of the Kleene label until an event arrives that changes a query otherwise, or a window
-opens or closes (the end of a pane). For each the optimizer chooses the queries that share it. Numbers are exact; where
-doubles are asked for, they are made of the exact ones.
+A burst (Definition 10) has events of the Kleene label. It ends when an event changes a query in another way, or a
+window opens or closes (the end of a pane). For each burst, the optimizer chooses the queries that share it. Numbers are
+exact. Approximate results are rounded from exact ones.
 """
 
 from __future__ import annotations
@@ -95,24 +95,29 @@ class GraphletEngine(TrendEngine):
 
     def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
         statistics = {PROGRAMS: len(self.programs), **dict.fromkeys(_STATISTICS, 0)}
-        found: list[list[tuple[int, int, list[int]]]] = [[] for _ in self.programs]
-        kept = []
+        rows_by_query: list[list[tuple[int, int, list[int]]]] = [[] for _ in self.programs]
+        new_states = []
         floats = [column.dtype == np.float64 for column in events.values]
-        parts = [
-            [part for slot in program.slots for part in parts_of(slot, slot.value != NO_VALUE and floats[slot.value])]
+        slot_parts = [
+            [
+                slot_part
+                for slot in program.slots
+                for slot_part in parts_of(slot, slot.value != NO_VALUE and floats[slot.value])
+            ]
             for program in self.programs
         ]
         for sequence, state in enumerate(states):
-            walk = Walk(self, events, sequence, statistics, parts)
+            walk = Walk(self, events, sequence, statistics, slot_parts)
             if state:
                 with reading(STATE):
                     walk.load(unpack(state, self.mark))
-            walk.run(found, None if until is None else int(until[sequence]))
-            kept.append(pack(walk.kept(), self.mark) if walk.lanes else b"")
+            walk.run(rows_by_query, None if until is None else int(until[sequence]))
+            new_states.append(pack(walk.stored(), self.mark) if walk.lanes else b"")
         results = tuple(
-            _results(program, rows, self.exact, floats) for program, rows in zip(self.programs, found, strict=True)
+            _results(program, rows, self.exact, floats)
+            for program, rows in zip(self.programs, rows_by_query, strict=True)
         )
-        return EngineStep(results, tuple(kept), statistics)
+        return EngineStep(results, tuple(new_states), statistics)
 
 
 def _alike(edges: Iterable[EdgeTest]) -> tuple[EdgeTest, ...]:
@@ -124,20 +129,22 @@ def _results(
     program: Program, rows: list[tuple[int, int, list[Any]]], exact: bool, floats: Sequence[bool]
 ) -> QueryResults:
     rows.sort(key=lambda row: row[:2])
-    columns = [np.array([row[2][part] for row in rows] + [None], object)[:-1] for part in range(_width(rows))]
+    columns = [np.array([row[2][slot_part] for row in rows] + [None], object)[:-1] for slot_part in range(_width(rows))]
     at = 1
     slots: list[Numbers] = []
     present = []
     for slot in program.slots:
         some = parts_of(slot, slot.value != NO_VALUE and floats[slot.value])
-        parts = columns[at : at + len(some)] if rows else [np.zeros(0, object)] * len(some)
+        slot_parts = columns[at : at + len(some)] if rows else [np.zeros(0, object)] * len(some)
         at += len(some)
-        real = len(parts) > 2
+        real = len(slot_parts) > 2
         if real:
-            slots.append(with_not_finite(_extended(parts[0]), *((flag != 0).astype(bool) for flag in parts[2:])))
+            slots.append(
+                with_not_finite(_extended(slot_parts[0]), *((flag != 0).astype(bool) for flag in slot_parts[2:]))
+            )
         else:
-            slots.append(parts[0] if exact else _extended(parts[0]))
-        present.append(np.ones(len(rows), bool) if len(parts) == 1 else parts[1] != 0)
+            slots.append(slot_parts[0] if exact else _extended(slot_parts[0]))
+        present.append(np.ones(len(rows), bool) if len(slot_parts) == 1 else slot_parts[1] != 0)
     count = columns[0] if rows else np.zeros(0, object)
     return QueryResults(
         np.array([row[0] for row in rows], np.int64),

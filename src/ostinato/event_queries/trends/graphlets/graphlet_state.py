@@ -1,4 +1,4 @@
-"""What the graphlet engine keeps of a sequence between calls <-> bytes: integers and fractions of any size."""
+"""The state of a sequence in the graphlet engine <-> bytes: integers and fractions of any size."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from ostinato.streams.stored_state import LARGEST, check, check_ascending, check
 _VERSION = 1
 STATE = "the sums in the state of these event queries"
 _MOST_PLACES = 1074
-"""Binary places that a double has, at most."""
+"""The most binary digits behind the point that a double has."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptLane:
+class StoredLane:
     query: int
     window: int
     first: int
-    """The first past event of the Kleene label in its window, by its number among them."""
+    """The number of the first past event of the Kleene label in its window."""
     sums: list[list[Any]]
     past: list[list[Any]]
     """[component][event]: the counts of the past events from `first` on."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSequence:
+class StoredSequence:
     rows_given: int
     past: int
-    """How many events of the Kleene label there were."""
+    """The number of past events of the Kleene label."""
     was_shared: int
-    """-1: there was no burst yet."""
+    """-1 if there was no burst yet."""
     next_window: list[int]
     numbers: list[int]
-    """The past events that a window still holds, by their number among the sequence's rows."""
+    """The past events inside an open window, as numbers among the sequence's rows."""
     values: list[list[int]]
-    """For each value that conditions compare, that of these events: as an integer, or the bits of a double."""
+    """For each value that conditions compare: the values of these events, as integers or as bits of doubles."""
     valid: list[list[int]]
-    lanes: list[KeptLane]
+    lanes: list[StoredLane]
 
 
-def pack(kept: KeptSequence, mark: int) -> bytes:
-    numbers = [_VERSION, mark, kept.rows_given, kept.past, kept.was_shared]
-    for some in (kept.next_window, kept.numbers):
+def pack(sequence: StoredSequence, mark: int) -> bytes:
+    numbers = [_VERSION, mark, sequence.rows_given, sequence.past, sequence.was_shared]
+    for some in (sequence.next_window, sequence.numbers):
         numbers += [len(some), *some]
-    for table in (kept.values, kept.valid):
+    for table in (sequence.values, sequence.valid):
         numbers += _table(table)
-    numbers.append(len(kept.lanes))
-    for lane in kept.lanes:
+    numbers.append(len(sequence.lanes))
+    for lane in sequence.lanes:
         numbers += [lane.query, lane.window, lane.first, *_table(lane.sums), *_table(lane.past)]
     return b"".join(_number(number) for number in numbers)
 
 
-def unpack(state: bytes, mark: int) -> KeptSequence:
+def unpack(state: bytes, mark: int) -> StoredSequence:
     numbers = _numbers(state)
     if next(numbers, None) != _VERSION or next(numbers, None) != mark:
         raise MatchError(
@@ -73,40 +73,44 @@ def unpack(state: bytes, mark: int) -> KeptSequence:
     lanes = []
     for _ in range(next(numbers)):
         query, window, first = (next(numbers) for _ in range(3))
-        lanes.append(KeptLane(query, window, first, _read_table(numbers), _read_table(numbers)))
+        lanes.append(StoredLane(query, window, first, _read_table(numbers), _read_table(numbers)))
     check(next(numbers, None) is None, STATE, "it goes on behind its end")
-    return KeptSequence(rows_given, past, was_shared, next_window, of_rows, values, valid, lanes)
+    return StoredSequence(rows_given, past, was_shared, next_window, of_rows, values, valid, lanes)
 
 
-def check_sequence(kept: KeptSequence, states: Sequence[int], widths: Sequence[int], compared: int) -> None:
-    """Raises STATE_FORMAT where the parts don't fit one another. By query: the states of its automaton, and how many
-    sums run in each; `compared`: how many values of an event are kept."""
-    events = len(kept.numbers)
-    counts = [kept.rows_given, kept.past, *kept.next_window, *kept.numbers]
-    counts += [number for lane in kept.lanes for number in (lane.query, lane.window, lane.first)]
+def check_sequence(sequence: StoredSequence, states: Sequence[int], widths: Sequence[int], compared: int) -> None:
+    """Raises STATE_FORMAT if the fields are inconsistent. `states` and `widths` have, for each query, the states of its
+    automaton and the number of sums in each; `compared` is the number of stored values of an event."""
+    events = len(sequence.numbers)
+    counts = [sequence.rows_given, sequence.past, *sequence.next_window, *sequence.numbers]
+    counts += [number for lane in sequence.lanes for number in (lane.query, lane.window, lane.first)]
     check(all(isinstance(number, int) for number in counts), STATE, "a count is a fraction")
-    check(len(kept.next_window) == len(states), STATE, "it is of other queries")
-    check_ascending(STATE, events=np.array(kept.numbers, np.int64))
+    check(len(sequence.next_window) == len(states), STATE, "it is of other queries")
+    check_ascending(STATE, events=np.array(sequence.numbers, np.int64))
     check_ranges(
         STATE,
         {
-            "rows": (kept.rows_given, events, LARGEST),
-            "past events": (kept.past, events, kept.rows_given),
-            "burst": (kept.was_shared, -1, 1),
-            "next window": (kept.next_window, -LARGEST, LARGEST),
-            "events": (kept.numbers, 0, kept.rows_given - 1),
+            "rows": (sequence.rows_given, events, LARGEST),
+            "past events": (sequence.past, events, sequence.rows_given),
+            "burst": (sequence.was_shared, -1, 1),
+            "next window": (sequence.next_window, -LARGEST, LARGEST),
+            "events": (sequence.numbers, 0, sequence.rows_given - 1),
         },
     )
-    tables = (*kept.values, *kept.valid)
-    check(len(kept.values) == len(kept.valid) == compared, STATE, "it has other values")
+    tables = (*sequence.values, *sequence.valid)
+    check(len(sequence.values) == len(sequence.valid) == compared, STATE, "it has other values")
     check(all(len(column) == events for column in tables), STATE, "it has values of other events")
-    for lane in kept.lanes:
+    for lane in sequence.lanes:
         check(0 <= lane.query < len(states) and abs(lane.window) <= LARGEST, STATE, "a window is out of range")
-        check(kept.past - events <= lane.first <= kept.past, STATE, "a window starts at an event that isn't there")
+        check(
+            sequence.past - events <= lane.first <= sequence.past, STATE, "a window starts at an event that isn't there"
+        )
         width = widths[lane.query]
         check(len(lane.sums) == states[lane.query] and len(lane.past) == width, STATE, "a window has other sums")
         check(all(len(row) == width for row in lane.sums), STATE, "a window has other sums")
-        check(all(len(row) == kept.past - lane.first for row in lane.past), STATE, "a window has sums of other events")
+        check(
+            all(len(row) == sequence.past - lane.first for row in lane.past), STATE, "a window has sums of other events"
+        )
 
 
 def as_integers(values: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
@@ -114,7 +118,7 @@ def as_integers(values: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
 
 
 def _number(number: Any) -> bytes:
-    """Every fraction here is a sum of doubles: its denominator is a power of two."""
+    """Every fraction here is a sum of doubles, so its denominator is a power of two."""
     fraction = Fraction(number)
     top, places = fraction.numerator, fraction.denominator.bit_length() - 1
     size = top.bit_length() // 8 + 1

@@ -1,4 +1,4 @@
-"""One sequence in the graphlet engine: windows, bursts, who shares them, and what is kept between calls."""
+"""One sequence in the graphlet engine: windows, bursts with the queries that share them, and the stored state."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ from ostinato.event_queries.trends.graphlets.graphlet import (
     Candidate,
     Matrix,
     Propagated,
-    Shared,
+    SharedGraphlet,
     propagated,
     shared_graphlet,
 )
-from ostinato.event_queries.trends.graphlets.graphlet_state import KeptLane, KeptSequence, as_integers, check_sequence
+from ostinato.event_queries.trends.graphlets.graphlet_state import (
+    StoredLane,
+    StoredSequence,
+    as_integers,
+    check_sequence,
+)
 from ostinato.kernels.stopping import check_stopped
 
 if TYPE_CHECKING:
@@ -30,56 +35,56 @@ if TYPE_CHECKING:
 
 
 _LONGEST_BURST = 256
-"""Longer ones are cut: all pairs of earlier events and those of a burst are asked about at once."""
+"""Longer bursts are cut: all pairs of earlier events and events of a burst are tested at once."""
 _PAIRS = 1 << 20
-"""So many at most in one call of a test of pairs."""
+"""The most pairs in one call of a test of pairs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A sum that runs beside the count: of a slot's values, of how many there are, of those that aren't finite."""
+class SlotPart:
+    """A sum beside the count: of a slot's values, of the number of values, or of values that aren't finite."""
 
     labels: frozenset[int]
     what: str
     value: int
 
 
-def parts_of(slot: Slot, floats: bool) -> list[Part]:
+def parts_of(slot: Slot, floats: bool) -> list[SlotPart]:
     if slot.kind is SlotKind.COUNT:
-        return [Part(slot.labels, "one" if slot.value == NO_VALUE else "valid", slot.value)]
+        return [SlotPart(slot.labels, "one" if slot.value == NO_VALUE else "valid", slot.value)]
     whats = ["value", "valid", "nan", "above", "below"] if floats else ["value", "valid"]
-    return [Part(slot.labels, what, slot.value) for what in whats]
+    return [SlotPart(slot.labels, what, slot.value) for what in whats]
 
 
 @dataclass(slots=True)
 class _Lane:
-    """A query in one window. `sums[state]`: count and slots of all trends that ended there so far."""
+    """A query in one window. `sums[state]` has the count and slots of all trends that ended there so far."""
 
     query: int
     window: int
     sums: list[list[int]]
     first: int
-    """The first earlier event of the Kleene label that lies in the window, by its number in the sequence."""
+    """The number, within the sequence, of the first earlier event of the Kleene label in the window."""
 
 
 @dataclass(slots=True)
 class _Graphlet:
-    """Past events of the Kleene label, with their counts: shared ones as coefficients and values of snapshots."""
+    """Past events of the Kleene label with their counts. Shared counts are coefficients and values of snapshots."""
 
     first: int
     rows: NDArray[np.int64]
-    """Rows of this call; of an earlier one, what tests of pairs know them by."""
+    """Rows of this call. Events of earlier calls have their names in tests of pairs."""
     numbers: NDArray[np.int64]
-    """The same events by their number among all rows of the sequence."""
+    """The same events as numbers among all rows of the sequence."""
     columns: dict[int, tuple[NDArray[Any], NDArray[np.bool_]]]
-    """For each value that conditions compare, that of the events and whether there is one."""
-    shared: Shared | None = None
+    """For each value that conditions compare: the values of the events, and whether they have one."""
+    shared: SharedGraphlet | None = None
     snapshots: dict[int, Matrix] = field(default_factory=dict)
-    """By lane: [component, snapshot]."""
+    """For each lane: [component, snapshot]."""
     plain: dict[int, Matrix] = field(default_factory=dict)
-    """By lane: [component, event]; of a shared graphlet what was asked for so far."""
+    """For each lane: [component, event]. Counts of a shared graphlet are computed when they are needed."""
     uses: dict[int, list[int]] = field(default_factory=dict)
-    """By lane: for each sum which of the graphlet's sums it is."""
+    """For each lane and each of its sums, the index of the graphlet's sum."""
 
     def counts(self, lane: int) -> Matrix:
         if lane not in self.plain:
@@ -90,7 +95,7 @@ class _Graphlet:
 
 
 def _plugged_in(coefficients: Propagated, values: Matrix, uses: list[int]) -> list[Matrix]:
-    """The counts and slots of a burst's events, from the values of its snapshots for one lane."""
+    """The counts and slots of a burst's events for one lane, from the values of its snapshots."""
     counts = coefficients.counts.dot(values[0])
     slots = [
         coefficients.counts.dot(value) + coefficients.slots[use].dot(values[0])
@@ -100,7 +105,7 @@ def _plugged_in(coefficients: Propagated, values: Matrix, uses: list[int]) -> li
 
 
 class Walk:
-    """One sequence."""
+    """The walk over one sequence."""
 
     def __init__(
         self,
@@ -108,12 +113,12 @@ class Walk:
         events: Events,
         sequence: int,
         statistics: dict[str, int],
-        parts: list[list[Part]],
+        parts: list[list[SlotPart]],
     ) -> None:
         self.engine, self.events, self.sequence, self.statistics = engine, events, sequence, statistics
         self.parts = parts
         self.summed: dict[tuple[str, int], int] = {}
-        """Every sum over the Kleene label that some query asks for; number 0 is a sum of nothing."""
+        """All sums over the Kleene label that some query needs; number 0 is the empty sum."""
         self.uses = [
             [
                 self.summed.setdefault((part.what, part.value), 1 + len(self.summed))
@@ -132,7 +137,7 @@ class Walk:
         self.was_shared: bool | None = None
         self.kleene = events.conditions[engine.loops[0].condition]
 
-    def run(self, found: list[list[tuple[int, int, list[int]]]], until: int | None) -> None:
+    def run(self, rows_by_query: list[list[tuple[int, int, list[int]]]], until: int | None) -> None:
         events = self.events
         first, end = int(events.starts[self.sequence]), int(events.starts[self.sequence + 1])
         others = np.zeros(len(events.time), bool)
@@ -147,7 +152,7 @@ class Walk:
             last = row + 1
             while last < end and times[last] == times[row]:
                 last += 1
-            now = [place for place in range(row, last) if self.kleene[place]]
+            now = [index for index in range(row, last) if self.kleene[index]]
             mixed = bool(others[row:last].any())
             if mixed or now:
                 check_stopped()
@@ -155,7 +160,7 @@ class Walk:
                     self._burst(burst)
                     burst = []
                 if self._windows_change(int(times[row])):
-                    self._move_windows(int(times[row]), found)
+                    self._move_windows(int(times[row]), rows_by_query)
                 if mixed:
                     gains = [(lane, self._gain(lane, range(row, last))) for lane in self.lanes.values()]
                     if now:
@@ -170,12 +175,12 @@ class Walk:
             self._burst(burst)
         for number, lane in list(self.lanes.items()):
             if until is None or self._end(lane) <= until:
-                self._close(number, found)
+                self._close(number, rows_by_query)
         self.given += end - first
 
     # --- between calls ---
 
-    def kept(self) -> KeptSequence:
+    def stored(self) -> StoredSequence:
         self._forget_graphlets()
         start = self.past - sum(len(graphlet.rows) for graphlet in self.graphlets)
         lanes = []
@@ -186,14 +191,14 @@ class Walk:
                 if skipped < len(graphlet.rows):
                     for part, counts in zip(past, graphlet.counts(number), strict=True):
                         part += list(counts[skipped:])
-            lanes.append(KeptLane(lane.query, lane.window, max(lane.first, start), lane.sums, past))
+            lanes.append(StoredLane(lane.query, lane.window, max(lane.first, start), lane.sums, past))
         columns = [
             [np.concatenate(parts) for parts in zip(*(g.columns[value] for g in self.graphlets), strict=True)]
             if self.graphlets
             else [np.zeros(0, np.int64), np.zeros(0, bool)]
             for value in self.engine.compared
         ]
-        return KeptSequence(
+        return StoredSequence(
             self.given,
             self.past,
             -1 if self.was_shared is None else int(self.was_shared),
@@ -204,28 +209,34 @@ class Walk:
             lanes,
         )
 
-    def load(self, kept: KeptSequence) -> None:
-        """All past events become one graphlet that isn't shared. Raises STATE_FORMAT where that can't be."""
+    def load(self, sequence_state: StoredSequence) -> None:
+        """Loads all past events as one graphlet that isn't shared. Raises STATE_FORMAT if the state is invalid."""
         widths = [1 + len(parts) for parts in self.parts]
         states = [program.automaton.states for program in self.engine.programs]
-        check_sequence(kept, states, widths, len(self.engine.compared))
+        check_sequence(sequence_state, states, widths, len(self.engine.compared))
         events, sequences = self.events, len(self.events.starts) - 1
-        self.given, self.past, self.next_window = kept.rows_given, kept.past, list(kept.next_window)
-        self.was_shared = None if kept.was_shared < 0 else bool(kept.was_shared)
-        numbers = np.array(kept.numbers, np.int64)
-        first = kept.past - len(numbers)
+        self.given, self.past, self.next_window = (
+            sequence_state.rows_given,
+            sequence_state.past,
+            list(sequence_state.next_window),
+        )
+        self.was_shared = None if sequence_state.was_shared < 0 else bool(sequence_state.was_shared)
+        numbers = np.array(sequence_state.numbers, np.int64)
+        first = sequence_state.past - len(numbers)
         columns: dict[int, tuple[NDArray[Any], NDArray[np.bool_]]] = {
             value: (np.array(some, np.int64).view(events.values[value].dtype), np.array(there, bool))
-            for value, some, there in zip(self.engine.compared, kept.values, kept.valid, strict=True)
+            for value, some, there in zip(
+                self.engine.compared, sequence_state.values, sequence_state.valid, strict=True
+            )
         }
-        rows = -1 - (self.sequence + sequences * (kept.rows_given - 1 - numbers))
+        rows = -1 - (self.sequence + sequences * (sequence_state.rows_given - 1 - numbers))
         graphlet = _Graphlet(first, rows, numbers, columns)
-        for number, lane in enumerate(kept.lanes):
+        for number, lane in enumerate(sequence_state.lanes):
             self.lanes[number] = _Lane(lane.query, lane.window, lane.sums, lane.first)
             plain = np.zeros((len(lane.past), len(numbers)), object)
             plain[:, lane.first - first :] = lane.past
             graphlet.plain[number] = plain
-        self.opened = len(kept.lanes)
+        self.opened = len(sequence_state.lanes)
         self.graphlets = [graphlet]
 
     # --- windows ---
@@ -243,9 +254,9 @@ class Walk:
         extent = self.engine.programs[lane.query].extent
         return math.inf if extent.kind is BoundKind.NONE else lane.window * extent.slide + extent.length
 
-    def _move_windows(self, time: int, found: list[list[tuple[int, int, list[int]]]]) -> None:
+    def _move_windows(self, time: int, rows_by_query: list[list[tuple[int, int, list[int]]]]) -> None:
         for number in [number for number, lane in self.lanes.items() if self._end(lane) <= time]:
-            self._close(number, found)
+            self._close(number, rows_by_query)
         for query, program in enumerate(self.engine.programs):
             extent = program.extent
             if extent.kind is BoundKind.NONE:
@@ -261,7 +272,7 @@ class Walk:
         self._forget_graphlets()
 
     def _forget_graphlets(self) -> None:
-        """Those that no open window holds."""
+        """Drops events that no open window contains."""
         oldest = min((lane.first for lane in self.lanes.values()), default=self.past)
         self.graphlets = [graphlet for graphlet in self.graphlets if graphlet.first + len(graphlet.rows) > oldest]
 
@@ -272,7 +283,7 @@ class Walk:
         self.lanes[self.opened] = _Lane(query, window, sums, self.past)
         self.opened += 1
 
-    def _close(self, number: int, found: list[list[tuple[int, int, list[int]]]]) -> None:
+    def _close(self, number: int, rows_by_query: list[list[tuple[int, int, list[int]]]]) -> None:
         lane = self.lanes.pop(number)
         program = self.engine.programs[lane.query]
         parts = [lane.sums[state] for state in sorted(program.automaton.accepting)]
@@ -280,7 +291,7 @@ class Walk:
         if total[0]:
             none = program.extent.kind is BoundKind.NONE
             start = int(NO_WINDOW) if none else lane.window * program.extent.slide
-            found[lane.query].append((self.sequence, start, total))
+            rows_by_query[lane.query].append((self.sequence, start, total))
 
     # --- events of other labels ---
 
@@ -301,8 +312,8 @@ class Walk:
                         gain[step.target] = [a + b for a, b in zip(before, [parts[0], *own], strict=True)]
         return gain
 
-    def _value(self, part: Part, row: int) -> Any:
-        """Doubles as fractions: sums stay exact, and are rounded once."""
+    def _value(self, part: SlotPart, row: int) -> Any:
+        """Doubles become fractions, so that sums stay exact and are rounded once."""
         if part.what == "one":
             return 1
         valid = self.events.valid[part.value]
@@ -326,7 +337,7 @@ class Walk:
     # --- bursts ---
 
     def _burst(self, rows: list[int]) -> None:
-        """Decides who shares the burst, propagates, and adds it to the past."""
+        """Decides which queries share the burst, propagates its counts, and adds it to the past."""
         engine, burst = self.engine, np.array(rows, np.int64)
         past = np.concatenate([np.zeros(0, np.int64), *(graphlet.rows for graphlet in self.graphlets)])
         start = self.past - len(past)
@@ -341,7 +352,7 @@ class Walk:
         self._count(lanes, shared, len(burst))
         values = [np.zeros(len(rows), object)]
         for what, value in self.summed:
-            part = Part(frozenset(), what, value)
+            part = SlotPart(frozenset(), what, value)
             values.append(np.array([self._value(part, row) for row in rows], object))
         if shared:
             self._share(graphlet, [number for query in sorted(shared) for number in lanes[query]], tests, values, start)
@@ -419,14 +430,14 @@ class Walk:
         return self.events.values[value][rows], np.ones(len(rows), bool) if valid is None else valid[rows]
 
     def _arriving(self, number: int) -> list[int]:
-        """What the lane's other sources of the Kleene label hold: its part of the graphlet's snapshot."""
+        """The sum over the lane's other sources of the Kleene label: the value of the graphlet's snapshot."""
         lane = self.lanes[number]
         loop = self.engine.loops[lane.query]
         parts = [lane.sums[step.source] for step in loop.others]
         return [sum(column) for column in zip(*parts, strict=True)] if parts else [0] * len(lane.sums[0])
 
     def _missing(self, number: int, outside: NDArray[np.bool_], start: int) -> list[int]:
-        """The sum of the past events that may not stand before an event, for one lane."""
+        """The sum over the past events that may not precede an event, for one lane."""
         lane = self.lanes[number]
         gone = [0] * len(lane.sums[0])
         for graphlet in self.graphlets:
@@ -442,14 +453,14 @@ class Walk:
         self, graphlet: _Graphlet, numbers: list[int], tests: dict[int, Adjacency], values: list[Matrix], start: int
     ) -> None:
         engine = self.engine
-        asked = sorted({engine.test_of[self.lanes[number].query] for number in numbers})
-        shared = shared_graphlet([tests[test] for test in asked], values)
+        test_numbers = sorted({engine.test_of[self.lanes[number].query] for number in numbers})
+        shared = shared_graphlet([tests[test] for test in test_numbers], values)
         self.statistics["snapshots"] += 1 + len(shared.own)
         coefficients = shared.coefficients
-        before = {  # the coefficients of all events that may stand before a snapshot's event, by test
-            (test, place): [part[tests[test].inside[:, event]].sum(axis=0) for part in _parts(coefficients)]
-            for test in asked
-            for place, event in enumerate(shared.own)
+        before = {  # the coefficients of all events that may precede a snapshot's event, by test
+            (test, index): [part[tests[test].inside[:, event]].sum(axis=0) for part in _parts(coefficients)]
+            for test in test_numbers
+            for index, event in enumerate(shared.own)
         }
         every = [part.sum(axis=0) for part in _parts(coefficients)]
         for number in numbers:
@@ -459,14 +470,14 @@ class Walk:
             graphlet.uses[number] = uses = self.uses[lane.query]
             snapshots = np.zeros((len(held), 1 + len(shared.own)), object)
             snapshots[:, 0] = [a + b for a, b in zip(self._arriving(number), held, strict=True)]
-            for place, event in enumerate(shared.own):
+            for index, event in enumerate(shared.own):
                 gone = self._missing(number, tests[test].outside[:, event], start)
-                counts, *slots = before[test, place]
-                snapshots[0, 1 + place] = snapshots[0, 0] - gone[0] + counts.dot(snapshots[0])
+                counts, *slots = before[test, index]
+                snapshots[0, 1 + index] = snapshots[0, 0] - gone[0] + counts.dot(snapshots[0])
                 for part, use in enumerate(uses, 1):
-                    snapshots[part, 1 + place] = (
+                    snapshots[part, 1 + index] = (
                         snapshots[part, 0] - gone[part] + counts.dot(snapshots[part]) + slots[use].dot(snapshots[0])
-                        + values[use][event] * snapshots[0, 1 + place]
+                        + values[use][event] * snapshots[0, 1 + index]
                     )  # fmt: skip
             graphlet.snapshots[number] = snapshots
             lane.sums[loop.state] = [
@@ -500,7 +511,7 @@ def _parts(done: Propagated) -> tuple[Matrix, ...]:
 
 
 def _compared(op: str, left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """NaN is the largest and equals itself."""
+    """Compares values; NaN is the largest and equals itself."""
     less: NDArray[np.bool_] = left < right
     equal: NDArray[np.bool_] = left == right
     if left.dtype == np.float64:

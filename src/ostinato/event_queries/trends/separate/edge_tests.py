@@ -1,4 +1,4 @@
-"""Comparisons between values of two events, as numpy does them in blocks: NaN is the greatest and equals itself."""
+"""Comparisons between values of two events, for whole arrays. NaN is the greatest value and equals itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
 def compare_values(op: str, left: Any, right: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """left `op` right, for one or several on the left."""
+    """Computes left `op` right; the left side may be one value or an array."""
     if op in (">", ">="):
         return _ordered(MIRRORED[op], right, left)
     return _ordered(op, left, right)

@@ -1,7 +1,7 @@
-"""All events of all sequences -> the results of all windows, where everything is at hand: no window is cut by itself.
+"""All events of all sequences -> the results of all windows, for calls without earlier or later events.
 
-Sequences are many and short where SAME or GROUP BY have many values; a Python object for each of their windows would
-cost more than the windows themselves.
+When SAME or GROUP BY have many values, there are many short sequences. A Python object for each of their windows would
+cost more than evaluating the windows.
 """
 
 from __future__ import annotations
@@ -19,33 +19,34 @@ from ostinato.event_queries.plan.event_program import (
     QueryResults,
     joined_results,
 )
-from ostinato.event_queries.trends.separate.kept_events import Ints, Reads, arriving
+from ostinato.event_queries.trends.separate.buffered_events import Ints, Reads, arriving
 from ostinato.event_queries.trends.separate.ordered_edges import OrderedEdges
 from ostinato.kernels.stopping import check_stopped
 
 MOST_ROWS = 1 << 20
-"""Of windows that are evaluated together; an event counts once for each window that it is in."""
+"""The most rows of windows that are evaluated together. An event counts once for each window that contains it."""
 
 
 def results_at_once(program: Program, reads: Reads, ordered: OrderedEdges, events: Events) -> QueryResults:
-    """Nothing was kept before, and nothing follows."""
-    kept = arriving(reads, events, 0, len(events.time))
-    sequence = np.searchsorted(events.starts, kept.name, "right") - 1
-    position = kept.place if program.extent.by_place else kept.time
-    found = []
+    """Evaluates all windows at once. There is no earlier state, and no events follow."""
+    buffered = arriving(reads, events, 0, len(events.time))
+    sequence = np.searchsorted(events.starts, buffered.name, "right") - 1
+    position = buffered.place if program.extent.by_place else buffered.time
+    results_by_range = []
     for rows, window, starts in _cut(program.extent, sequence, position):
-        results = ordered.results(kept.part(rows), starts, events.pair_tests)
+        results = ordered.results(buffered.select(rows), starts, events.pair_tests)
         first = starts[:-1][results.sequence]
         of_sequence = sequence[rows[first]]
-        found.append(QueryResults(of_sequence, window[first], results.count, results.slots, results.present))
-    if not found:
-        nothing = kept.part(slice(0, 0))
+        results_by_range.append(QueryResults(of_sequence, window[first], results.count, results.slots, results.present))
+    if not results_by_range:
+        nothing = buffered.select(slice(0, 0))
         return ordered.results(nothing, np.zeros(1, np.int64), events.pair_tests)
-    return joined_results(found)
+    return joined_results(results_by_range)
 
 
 def _cut(extent: Extent, sequence: Ints, position: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Rows by sequence and window, each as often as it is in a window; the window of each; where windows start."""
+    """Yields rows by sequence and window (a row once for each of its windows), the window of each row, and window
+    starts."""
     if not len(sequence):
         return
     low, many = np.zeros(len(position), np.int64), np.ones(len(position), np.int64)
@@ -72,7 +73,7 @@ def _cut(extent: Extent, sequence: Ints, position: Ints) -> Iterator[tuple[Ints,
 
 
 def _whole_sequences(sequence: Ints, many: Ints) -> Iterator[tuple[int, int]]:
-    """Ranges of rows that cut no sequence, with few enough rows in their windows unless one sequence has more."""
+    """Ranges of rows that split no sequence. A range stays below the limit unless a single sequence is larger."""
     ends = np.append(np.flatnonzero(np.diff(sequence)) + 1, len(sequence))
     rows = np.cumsum(many)[ends - 1]
     start, done, at = 0, 0, 0

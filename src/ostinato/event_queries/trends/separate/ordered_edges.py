@@ -1,4 +1,4 @@
-"""The events of windows -> totals, for programs whose edges compare values: ranks, holders, the kernel's room."""
+"""The events of windows -> totals, for programs whose edges compare values. Prepares the arrays for the kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ostinato.event_queries.plan.event_program import (
     QueryResults,
 )
 from ostinato.event_queries.trends.separate import ordered_kernel as ok
-from ostinato.event_queries.trends.separate.kept_events import Bools, Ints, Kept, Reads, together
+from ostinato.event_queries.trends.separate.buffered_events import Bools, BufferedEvents, Ints, Reads, together
 from ostinato.event_queries.trends.separate.ordered_plan import HolderPlan
 from ostinato.event_queries.trends.separate.running_arrays import PROGRESS, ROW
 from ostinato.event_queries.trends.separate.running_results import RunningResults
@@ -32,11 +32,11 @@ from ostinato.kernels.stopping import check_stopped, stop_flag
 
 COLUMNS = 8
 PAIRS = 1 << 22
-"""How many pairs are tested in one go, at most."""
+"""The most pairs that are tested at once."""
 
 
 class OrderedEdges:
-    """One program that `ordered_plan.needs_visits` has nothing against."""
+    """One program that `ordered_plan.needs_visits` accepts."""
 
     def __init__(self, program: Program, exact: bool) -> None:
         self.program = program
@@ -45,26 +45,26 @@ class OrderedEdges:
         self.reads = Reads.of(program)
 
     def totals(
-        self, parts: Sequence[Kept], pair_tests: Sequence[PairTest], *, only_first: bool = False
+        self, windows: Sequence[BufferedEvents], pair_tests: Sequence[PairTest], *, only_first: bool = False
     ) -> list[Totals]:
-        """Of the trends among the events of each part; `only_first`: of those that start with its first event."""
-        kept = together(parts)
-        starts = np.cumsum([0, *(len(part.time) for part in parts)])
-        found = self.results(kept, starts, pair_tests, only_first=only_first)
-        return _as_totals(self._layout(kept), found, len(parts))
+        """The totals of each window's trends. With `only_first`, only trends that start with its first event count."""
+        buffered = together(windows)
+        starts = np.cumsum([0, *(len(window.time) for window in windows)])
+        results = self.results(buffered, starts, pair_tests, only_first=only_first)
+        return _as_totals(self._layout(buffered), results, len(windows))
 
-    def _layout(self, kept: Kept) -> SlotLayout:
-        return SlotLayout.of(self.program, [self._is_real(kept, slot.value) for slot in self.program.slots])
+    def _layout(self, buffered: BufferedEvents) -> SlotLayout:
+        return SlotLayout.of(self.program, [self._is_real(buffered, slot.value) for slot in self.program.slots])
 
     def results(
-        self, kept: Kept, starts: Ints, pair_tests: Sequence[PairTest], *, only_first: bool = False
+        self, buffered: BufferedEvents, starts: Ints, pair_tests: Sequence[PairTest], *, only_first: bool = False
     ) -> QueryResults:
-        """Of windows one after another; `starts` has their first events and the number of all. The results say in
-        `sequence` which window they are of, and leave out those without a trend."""
-        layout = self._layout(kept)
-        values = self._values(layout, kept)
+        """The results of windows that lie one after another; `starts` has their first rows and the number of all rows.
+        `sequence` of a result is the number of its window. Windows without a trend have no result."""
+        layout = self._layout(buffered)
+        values = self._values(layout, buffered)
         check_stopped()
-        ranked = self._ranked(kept, starts, only_first, value_bits(values))
+        ranked = self._ranked(buffered, starts, only_first, value_bits(values))
         check_stopped()
         held, places = self._held(ranked)
         sums, slots = layout.room(places, self.exact, COLUMNS), layout.arrays()
@@ -79,38 +79,40 @@ class OrderedEdges:
                     results.take(progress)
                     return results.all()
                 case ok.MORE_COLUMNS:
-                    sums = sums._replace(whole=grown(sums.whole))
+                    sums = sums._replace(integers=grown(sums.integers))
                 case ok.MORE_OUTPUT:
                     results.take(progress)
                 case ok.MORE_PAIRS:
-                    ranked = self._with_pairs(ranked, kept, pair_tests, int(progress[ROW]))
+                    ranked = self._with_pairs(ranked, buffered, pair_tests, int(progress[ROW]))
                 case _:
                     raise AssertionError("a number did not fit where it had to")
 
-    def _column(self, kept: Kept, value: int) -> tuple[NDArray[Any], Bools]:
+    def _column(self, buffered: BufferedEvents, value: int) -> tuple[NDArray[Any], Bools]:
         at = self.reads.values.index(value)
-        return kept.values[at], kept.valid[at]
+        return buffered.values[at], buffered.valid[at]
 
-    def _is_real(self, kept: Kept, value: int) -> bool:
-        return value != NO_VALUE and self._column(kept, value)[0].dtype == np.float64
+    def _is_real(self, buffered: BufferedEvents, value: int) -> bool:
+        return value != NO_VALUE and self._column(buffered, value)[0].dtype == np.float64
 
-    def _values(self, layout: SlotLayout, kept: Kept) -> Values:
-        everywhere = np.ones(len(kept.time), bool)
-        pairs = [(None, everywhere) if s.value == NO_VALUE else self._column(kept, s.value) for s in self.program.slots]
+    def _values(self, layout: SlotLayout, buffered: BufferedEvents) -> Values:
+        everywhere = np.ones(len(buffered.time), bool)
+        pairs = [
+            (None, everywhere) if s.value == NO_VALUE else self._column(buffered, s.value) for s in self.program.slots
+        ]
         return layout.values([column for column, _ in pairs], [valid for _, valid in pairs])
 
-    def _qualifying(self, kept: Kept, condition: int) -> Bools:
-        return kept.conditions[self.reads.conditions.index(condition)]
+    def _qualifying(self, buffered: BufferedEvents, condition: int) -> Bools:
+        return buffered.conditions[self.reads.conditions.index(condition)]
 
-    def _ranked(self, kept: Kept, starts: Ints, only_first: bool, bits: int) -> ok.Ranked:
-        program, count = self.program, len(kept.time)
+    def _ranked(self, buffered: BufferedEvents, starts: Ints, only_first: bool, bits: int) -> ok.Ranked:
+        program, count = self.program, len(buffered.time)
         mask = np.zeros(count, np.int64)
         for label, condition in enumerate(program.qualifies):
-            mask |= self._qualifying(kept, condition).astype(np.int64) << label
+            mask |= self._qualifying(buffered, condition).astype(np.int64) << label
         for number, absence in enumerate(program.automaton.absences):
             for label in {t.label for t in absence.transitions if t.source == START}:
                 condition = program.absent_qualifies[number][label]
-                mask |= self._qualifying(kept, condition).astype(np.int64) << (len(program.qualifies) + number)
+                mask |= self._qualifying(buffered, condition).astype(np.int64) << (len(program.qualifies) + number)
         tests = self.holders.tests
         rank, below, until = (np.zeros((len(tests), count), np.int64) for _ in range(3))
         ranks, pair_of = np.zeros((len(tests), len(starts) - 1), np.int64), np.full(len(tests), -1, np.int64)
@@ -119,10 +121,10 @@ class OrderedEdges:
                 pair_of[i] = pair_of.max(initial=-1) + 1
             else:
                 stored = (mask >> test.before) & 1 == 1
-                rank[i], below[i], until[i], ranks[i] = self._ranks(kept, starts, test, stored)
+                rank[i], below[i], until[i], ranks[i] = self._ranks(buffered, starts, test, stored)
         return ok.Ranked(
             starts=starts,
-            time=kept.time.copy(),  # one that can be written, as always: the kernel is compiled for that
+            time=buffered.time.copy(),  # a writable copy: the kernel is compiled for writable arrays
             mask=mask,
             rank=rank,
             below=below,
@@ -136,26 +138,28 @@ class OrderedEdges:
             value_bits=bits,
         )
 
-    def _ranks(self, kept: Kept, starts: Ints, test: EdgeTest, stored: Bools) -> tuple[Ints, Ints, Ints, Ints]:
-        earlier, earlier_valid = self._column(kept, test.before_value)
-        later, later_valid = self._column(kept, test.after_value)
+    def _ranks(
+        self, buffered: BufferedEvents, starts: Ints, test: EdgeTest, stored: Bools
+    ) -> tuple[Ints, Ints, Ints, Ints]:
+        earlier, earlier_valid = self._column(buffered, test.before_value)
+        later, later_valid = self._column(buffered, test.after_value)
         if earlier.dtype != later.dtype:
             earlier, later = earlier.astype(np.float64), later.astype(np.float64)
         count, windows = len(earlier), np.arange(len(starts) - 1)
         every, codes = np.unique(np.concatenate([in_order(earlier), in_order(later)]), return_inverse=True)
-        # One number for a window and a value: a window's own ranks are the places of its numbers, from its first on.
+        # One code for each window and value. A value's rank is the index of its code among the codes of its window.
         window = np.repeat(windows, np.diff(starts)) * len(every)
-        mine, asked = window + codes[:count], window + codes[count:]
+        mine, candidates = window + codes[:count], window + codes[count:]
         stored = stored & earlier_valid
         different = np.unique(mine[stored])
         first = np.searchsorted(different, window)
         rank = np.where(stored, np.searchsorted(different, mine) - first + 1, 0)
-        below = np.where(later_valid, np.searchsorted(different, asked, "left") - first, -1)
-        until = np.searchsorted(different, asked, "right") - first
+        below = np.where(later_valid, np.searchsorted(different, candidates, "left") - first, -1)
+        until = np.searchsorted(different, candidates, "right") - first
         return rank, below, until, np.diff(np.searchsorted(different, np.append(windows, len(windows)) * len(every)))
 
     def _held(self, ranked: ok.Ranked) -> tuple[ok.Held, int]:
-        """Where each holder's places and logs begin; and how many places there are. They do for every window."""
+        """Where the sums and logs of each holder begin, and the number of sums. The sizes suffice for every window."""
         longest = int(np.diff(ranked.starts).max(initial=0))
         most = ranked.ranks.max(axis=1, initial=0)
         sizes, logs = [], []
@@ -178,12 +182,18 @@ class OrderedEdges:
         )
         return held, int(base[-1]) + waiting
 
-    def _with_pairs(self, ranked: ok.Ranked, kept: Kept, pair_tests: Sequence[PairTest], first: int) -> ok.Ranked:
-        """Tests the next events with all before them in their window; events of one time stay together."""
-        count, longest = len(kept.time), int(np.diff(ranked.starts).max(initial=1))
+    def _with_pairs(
+        self, ranked: ok.Ranked, buffered: BufferedEvents, pair_tests: Sequence[PairTest], first: int
+    ) -> ok.Ranked:
+        """Tests the next events against all earlier events of their windows. Events of one time stay together."""
+        count, longest = len(buffered.time), int(np.diff(ranked.starts).max(initial=1))
         end = min(first + max(PAIRS // longest, 1), count)
         window = np.searchsorted(ranked.starts, np.arange(first, count), "right") - 1
-        while end < count and window[end - first] == window[end - 1 - first] and kept.time[end] == kept.time[end - 1]:
+        while (
+            end < count
+            and window[end - first] == window[end - 1 - first]
+            and buffered.time[end] == buffered.time[end - 1]
+        ):
             end += 1
         begin = ranked.starts[window[: end - first]]
         passes = np.zeros((len(ranked.passes), end - first, longest), bool)
@@ -194,23 +204,23 @@ class OrderedEdges:
             many = later - begin[later - first]
             after = np.repeat(later, many)
             before = after - 1 - (np.arange(len(after)) - np.repeat(np.cumsum(many) - many, many))
-            sensible = (kept.time[before] < kept.time[after]) & ((ranked.mask[before] >> test.before) & 1 == 1)
+            sensible = (buffered.time[before] < buffered.time[after]) & ((ranked.mask[before] >> test.before) & 1 == 1)
             before, after = before[sensible], after[sensible]
-            holds = pair_tests[test.pair_test](kept.name[before], kept.name[after])
+            holds = pair_tests[test.pair_test](buffered.name[before], buffered.name[after])
             passes[ranked.pair_of[i], after - first, before - begin[after - first]] = holds
         return ranked._replace(passes=passes, first=first, end=end)
 
 
-def _as_totals(layout: SlotLayout, results: QueryResults, parts: int) -> list[Totals]:
-    """The results, which say to which part they belong, as Python's numbers."""
-    found = [Totals.nothing(len(layout.program.slots)) for _ in range(parts)]
-    for row, part in enumerate(results.sequence.tolist()):
-        totals = found[part]
-        totals.numbers[0] = _whole(results.count, row)
+def _as_totals(layout: SlotLayout, results: QueryResults, windows: int) -> list[Totals]:
+    """The results as Python integers, one entry for each window."""
+    totals_of_windows = [Totals.nothing(len(layout.program.slots)) for _ in range(windows)]
+    for row, window in enumerate(results.sequence.tolist()):
+        totals = totals_of_windows[window]
+        totals.numbers[0] = _integer(results.count, row)
         for slot, (numbers, present) in enumerate(zip(results.slots, results.present, strict=True)):
             flag = SOME if present[row] else 0
-            if slot in layout.whole:
-                totals.numbers[slot + 1] = _whole(numbers, row)
+            if slot in layout.integers:
+                totals.numbers[slot + 1] = _integer(numbers, row)
             elif slot in layout.best:
                 assert not isinstance(numbers, Extended)
                 totals.best[slot] = numbers[row].item()
@@ -220,10 +230,10 @@ def _as_totals(layout: SlotLayout, results: QueryResults, parts: int) -> list[To
                 exponent = int(numbers.exponent[row])
                 totals.numbers[slot + 1] = multiple << exponent if exponent >= 0 else multiple >> -exponent
             totals.flags[slot] = flag
-    return found
+    return totals_of_windows
 
 
-def _whole(numbers: Numbers, row: int) -> int:
+def _integer(numbers: Numbers, row: int) -> int:
     if isinstance(numbers, Extended):
         return int(Fraction(float(numbers.mantissa[row])) * Fraction(2) ** int(numbers.exponent[row]))
     return int(numbers[row])

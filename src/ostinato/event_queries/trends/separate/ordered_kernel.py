@@ -1,9 +1,9 @@
-"""Sums over the earlier events that pass a test: the kernel under programs whose edges compare values.
+"""The kernel for programs whose edges compare values: sums over the earlier events that pass a test.
 
-What has ended in a state is held by holders: one sum, or a Fenwick tree over the ranks of the values that a test asks
-for, or one sum for each value, or all events one by one. An event takes from a tree the sum over all values below (or
-above) its own in as many steps as its number of ranks has bits; only tests that know nothing but the pair visit events.
-One window after another; the whole window is at hand.
+Holders store the sums of the trends that ended in a state. There are four kinds: one sum, a Fenwick tree over the ranks
+of a test's values, one sum for each value, or a list of events. An event reads the sum over all smaller (or larger)
+values from a tree in O(log n). Only tests of pairs have to visit single events. The kernel processes one window after
+another; all events of a window are known.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inlin
 from ostinato.kernels.numbers.limbs import BITS, bit_length
 from ostinato.kernels.numbers.number_table import set_small
 
-# What the kernel returns.
+# Status that the kernel returns.
 FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_PAIRS, FAILED, STOPPED = 0, 1, 2, 3, 4, 5
-# What a holder is.
+# Kinds of holders.
 PLAIN, BELOW, ABOVE, EACH, LISTED = 0, 1, 2, 3, 4
-# Whether a value equal to the event's own passes too.
+# Whether a value equal to the event's own also passes.
 WITHOUT_EQUAL, WITH_EQUAL = 0, 1
 SLACK = 4
 
 
 class OrderedPlan(NamedTuple):
-    """`edge_at[label]:edge_at[label + 1]` are the edges of a label, by class. A class is (state, label that led there).
+    """A program as arrays. `edge_at[label]:edge_at[label + 1]` are the edges of a label, sorted by class. A class is a
+    state and the label that led to it.
 
-    An edge takes what its holder has for the event and adds it to the event's sum in the class.
+    An edge reads the sum that its holder has for the event and adds it to the event's sum in the class.
     """
 
     labels: int
@@ -40,65 +41,65 @@ class OrderedPlan(NamedTuple):
     edge_equal: Ints
     edge_class: Ints
     kind: Ints
-    """Of each holder."""
+    """The kind of each holder."""
     test: Ints
-    """Which test a holder answers."""
+    """The test that a holder answers."""
     start: int
-    """How many holders, the first ones, are START's: they hold 1 for ever."""
+    """The number of START's holders. They come first and always hold 1."""
     holder_at: Ints
     holder_of: Ints
     """Class c adds to the holders `holder_of[holder_at[c]:holder_at[c + 1]]`."""
     reset_at: Ints
     reset_holder: Ints
     totals: Ints
-    """For each class the holder of all that ever ended there."""
+    """For each class, the holder of the sum over everything that ever ended there."""
     results: Ints
 
 
 class Ranked(NamedTuple):
-    """The events of all windows, and for each test and event its value's rank within the window."""
+    """The events of all windows. For each test and event: the rank of its value within the window."""
 
     starts: Ints
-    """Where each window starts, and at the end the number of events."""
+    """The first event of each window, and at the end the number of events."""
     time: Ints
     mask: Ints
     rank: Ints
-    """As the earlier event, from 1; 0: no value."""
+    """Rank as the earlier event, from 1; 0 if it has no value."""
     below: Ints
-    """As the later event: ranks below its value; -1: no value."""
+    """As the later event: how many ranks are below its value; -1 if it has no value."""
     until: Ints
-    """As the later event: ranks up to its value."""
+    """As the later event: how many ranks are at most its value."""
     ranks: Ints
-    """[test, window]: how many there are."""
+    """[test, window]: the number of ranks."""
     passes: Bools
-    """[test, event - first, earlier event of the window]: what the tests say that know only pairs."""
+    """[test, event - first, earlier event of the window]: answers of the tests of pairs."""
     pair_of: Ints
-    """For each test its place in `passes`, or -1."""
+    """For each test its index in `passes`, or -1."""
     first: int
     end: int
-    """Events in `passes`."""
+    """The events `first:end` are in `passes`."""
     only_first: bool
-    """Whether trends start with the first event of a window only."""
+    """Whether only trends that start with the first event of a window count."""
     value_bits: int
 
 
 class Held(NamedTuple):
     base: Ints
-    """Where the places of each holder begin; behind the last holder there are places for events of one time."""
+    """Where the sums of each holder begin. Behind the last holder there are sums for events of one time."""
     log_base: Ints
     log: Ints
-    """What was put into a holder since it was last emptied: ranks, or events."""
+    """Entries since the holder was last emptied: ranks or events."""
     logged: Ints
     new_class: Ints
     new_row: Ints
 
 
 @inline_kernel
-def _put(slots, sums, held, ranked, plan, holder, window, row, what):  # type: ignore[no-untyped-def]
-    """Adds the event's sum, at place `what`, to a holder."""
+def _put(slots, sums, held, ranked, plan, holder, window, row, source):  # type: ignore[no-untyped-def]
+    """Adds the event's sum, at index `source`, to a holder."""
     kind, base = plan.kind[holder], held.base[holder]
     if kind == PLAIN:
-        return merge(slots, sums, base, what)
+        return merge(slots, sums, base, source)
     test = plan.test[holder]
     at = row - ranked.starts[window] if kind == LISTED else ranked.rank[test, row]
     if kind != LISTED and at == 0:
@@ -112,14 +113,14 @@ def _put(slots, sums, held, ranked, plan, holder, window, row, what):  # type: i
     if kind == LISTED:
         clear(slots, sums, base + at)
     while at <= last:
-        fits &= merge(slots, sums, base + at, what)
+        fits &= merge(slots, sums, base + at, source)
         at += (at & -at) if kind != LISTED else 1
     return fits
 
 
 @inline_kernel
 def _take(slots, sums, held, ranked, plan, edge, window, row, into):  # type: ignore[no-untyped-def]
-    """Adds to a place what the holder of an edge has for the event."""
+    """Adds the sum that the holder of an edge has for the event to the sum at `into`."""
     holder = plan.edge_holder[edge]
     kind, base = plan.kind[holder], held.base[holder]
     if kind == PLAIN:
@@ -152,7 +153,7 @@ def _take(slots, sums, held, ranked, plan, edge, window, row, into):  # type: ig
 
 @called_kernel
 def _empty(slots, sums, held, ranked, plan, holder, window):  # type: ignore[no-untyped-def]
-    """Empties what was put in since the last time, so that it costs no more than putting it in did."""
+    """Empties a holder. Only entries made since the last time are cleared, so this costs no more than adding did."""
     kind, base = plan.kind[holder], held.base[holder]
     if kind == PLAIN:
         clear(slots, sums, base)
@@ -168,21 +169,21 @@ def _empty(slots, sums, held, ranked, plan, holder, window):  # type: ignore[no-
 
 @inline_kernel
 def _has_room(plan, sums, held, ranked, width, many):  # type: ignore[no-untyped-def]
-    """Whether `many` events of one time surely fit: no part of a class holds more than all of it."""
-    if not sums.whole.exact:
+    """Whether `many` events of one time will fit. No holder of a class has more than the class's total."""
+    if not sums.integers.exact:
         return True
     longest = np.int64(1)
     for holder in plan.totals:
-        longest = max(longest, sums.whole.length[held.base[holder] * width])
+        longest = max(longest, sums.integers.length[held.base[holder] * width])
     bits = BITS * longest + bit_length(np.int64(many * len(plan.edge_holder) + 1)) + 1
     if width > 1:
         bits += ranked.value_bits + bit_length(np.int64(len(ranked.time))) + 1
-    return bits <= BITS * (sums.whole.limbs.shape[1] - SLACK)
+    return bits <= BITS * (sums.integers.limbs.shape[1] - SLACK)
 
 
 @inline_kernel
 def _step(slots, sums, held, ranked, values, plan, window, row, end):  # type: ignore[no-untyped-def]
-    """The events `row:end` of one time: all take before any of them is put in."""
+    """Processes the events `row:end` of one time: all of them read before any of them is added."""
     spare = held.base[len(plan.kind)]
     first = ranked.starts[window]
     fits = True
@@ -218,14 +219,14 @@ def _step(slots, sums, held, ranked, values, plan, window, row, end):  # type: i
 
 @borrowing_kernel
 def evaluate_windows(plan, slots, held, ranked, values, sums, out, progress, stopped):  # type: ignore[no-untyped-def]
-    """All windows from `progress` on; results carry the number of the window as their sequence."""
-    width = slots.whole_on.shape[0] + 1
+    """Evaluates all windows from `progress` on. The sequence of a result is the number of its window."""
+    width = slots.integers_on.shape[0] + 1
     spare = held.base[len(plan.kind)]
     while progress[SEQUENCE] < len(ranked.starts) - 1:
         window = progress[SEQUENCE]
         if progress[LOADED] == 0:
             for holder in range(plan.start):
-                set_small(sums.whole, held.base[holder] * width, 1)
+                set_small(sums.integers, held.base[holder] * width, 1)
             progress[LOADED] = 1
             progress[ROW] = ranked.starts[window]
         row, count = progress[ROW], ranked.starts[window + 1]

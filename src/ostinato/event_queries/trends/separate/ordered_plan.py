@@ -1,4 +1,4 @@
-"""Program -> what holds the sums that its edges ask for, and the arrays that the kernel of one window reads."""
+"""Program -> the holders of sums that its edges need, and the arrays for the kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ostinato.event_queries.trends.separate.running_plan import MOST_BITS, is_si
 NO_TEST = -1
 BEFORE_ANY = (START, -1)
 ASKED = {
-    # The later event's value `op` the earlier one's: so which earlier values pass.
+    # The later event's value `op` the earlier one's decides which earlier values pass.
     "<": ((ABOVE, WITHOUT_EQUAL),),
     "<=": ((ABOVE, WITH_EQUAL),),
     ">": ((BELOW, WITHOUT_EQUAL),),
@@ -38,7 +38,8 @@ ASKED = {
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Holds what ended in a class (a state, and the label that led there) since one of `emptied_by` occurred."""
+    """Holds the trends that ended in a class (a state and the label that led to it) since an event of `emptied_by`
+    occurred."""
 
     of: tuple[int, int]
     emptied_by: frozenset[int]
@@ -48,7 +49,7 @@ class Holder:
 
 
 def needs_visits(program: Program) -> str | None:
-    """Why holders don't do for a program that tests its edges."""
+    """The reason why holders can't evaluate a program with tested edges; None if they can."""
     automaton = program.automaton
     pairs = [(test.before, test.after) for test in program.edges]
     if program.selection is not Selection.ANY:
@@ -65,7 +66,7 @@ def needs_visits(program: Program) -> str | None:
 
 
 class HolderPlan:
-    """The holders of a program, in order, and the kernel's view of them."""
+    """The holders of a program, in order, and their arrays for the kernel."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -83,12 +84,12 @@ class HolderPlan:
             if of[0] in program.automaton.accepting
         ]
         every = dict.fromkeys([*(holder for _, holder, _ in edges), *totals, *results])
-        # START's come first.
+        # START's holders come first.
         self.holders = sorted(every, key=lambda holder: holder.of != BEFORE_ANY)
         self.plan = self._arrays(edges, totals, results)
 
     def _edges(self, transition: Transition) -> list[tuple[Transition, Holder, int]]:
-        """What the transition takes: (itself, from which holder, with equal values or without)."""
+        """The edges of a transition: (transition, holder, whether equal values pass)."""
         emptied_by = frozenset(transition.absences)
         if transition.source == START:
             return [(transition, Holder(BEFORE_ANY, emptied_by), WITH_EQUAL)]
@@ -98,12 +99,12 @@ class HolderPlan:
                 continue
             number = self._test(of[1], transition.label)
             if number == NO_TEST:
-                asked: Sequence[tuple[int, int]] = ((PLAIN, WITH_EQUAL),)
+                candidates: Sequence[tuple[int, int]] = ((PLAIN, WITH_EQUAL),)
             elif (op := self.tests[number].op) is None:
-                asked = ((LISTED, WITH_EQUAL),)
+                candidates = ((LISTED, WITH_EQUAL),)
             else:
-                asked = ASKED[op]
-            taken += [(transition, Holder(of, emptied_by, kind, number), equal) for kind, equal in asked]
+                candidates = ASKED[op]
+            taken += [(transition, Holder(of, emptied_by, kind, number), equal) for kind, equal in candidates]
         return taken
 
     def _test(self, before: int, after: int) -> int:
@@ -146,5 +147,5 @@ def _ints(numbers: Iterable[int]) -> NDArray[np.int64]:
     return np.array(list(numbers), np.int64)
 
 
-def _offsets(parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    return _ints(np.cumsum([0, *map(len, parts)]).tolist())
+def _offsets(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return _ints(np.cumsum([0, *map(len, lists)]).tolist())

@@ -1,4 +1,4 @@
-"""What the kernels of running sums read and write: a program, events, lanes, results and states, as arrays."""
+"""The arrays that the kernels of running sums read and write: program, events, lanes, results, states."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.trends.separate.sums import Bools, Ints
 
-# What the kernel returns.
+# Status that the kernel returns.
 FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_STATE, FAILED, STOPPED = 0, 1, 2, 3, 4, 5
-# Places in `progress`.
+# Fields of `progress`.
 SEQUENCE, ROW, HEAD, LANES, COUNT_BITS, SLOT_BITS, LOADED, RECORDS, LIMBS, WORDS = range(10)
 PROGRESS = 10
 # How far trends reach.
 UNBOUNDED, SPAN, WINDOWS = 0, 1, 2
-# Which event may follow.
+# Which event may follow another.
 ANY, NEXT, STRICT = 0, 1, 2
-# Spare lanes behind those of the ring: what waits, a sum of results, what is over in a span.
+# Spare lanes behind the ring: waiting sums, a sum of results, finished trends of a span.
 WAITING, SUMMED, OVER, SPARE = 0, 1, 2, 3
 FAR = np.iinfo(np.int64).max
 SLACK = 3
-"""Limbs that must be free above the largest number."""
+"""Limbs that must stay free above the largest number."""
 
 
-class Plan(NamedTuple):
-    """A program as arrays."""
+class RunningArrays(NamedTuple):
+    """A program as arrays. A place is a running sum of a lane."""
 
     places: int
     states: int
     edge_at: Ints
-    """Of each label the edges `edge_at[label]:edge_at[label + 1]`, in an order in which sums can be changed at once."""
+    """The edges of a label are `edge_at[label]:edge_at[label + 1]`, ordered so that sums can be changed at once."""
     edge_source: Ints
     """A place."""
     edge_state: Ints
     edge_target: Ints
     """A state."""
     at_once: Bools
-    """For each label whether its edges have such an order; only where every state has one place."""
+    """For each label, whether its edges have such an order. Only if every state has a single place."""
     place_at: Ints
     place_of: Ints
-    """State s adds to `place_of[place_at[s]:place_at[s + 1]]`."""
+    """State s adds to the places `place_of[place_at[s]:place_at[s + 1]]`."""
     passing: Bools
-    """Places that a run leaves: with NEXT when it goes on, with STRICT after one event."""
+    """Places that a run leaves: with NEXT when it is extended, with STRICT after one event."""
     starts: Ints
     """The places of START; they hold 1."""
     results: Ints
     reset_at: Ints
     reset_place: Ints
-    """The absence a empties `reset_place[reset_at[a]:reset_at[a + 1]]`."""
+    """Absence a empties the places `reset_place[reset_at[a]:reset_at[a + 1]]`."""
     labels: int
     start_labels: int
-    """Bits of the labels that lead away from START."""
+    """One bit for each label that leads away from START."""
     selection: int
     bound: int
     by_place: bool
@@ -60,37 +60,37 @@ class Plan(NamedTuple):
     slide: int
 
 
-class Rows(NamedTuple):
+class EventRows(NamedTuple):
     """The events that the program reads."""
 
     starts: Ints
     time: Ints
     position: Ints
     mask: Ints
-    """Bits of the labels that an event qualifies for; above them, of the absences that it is."""
+    """One bit for each label that the event qualifies for; above them, one bit for each absence it is part of."""
     label: Ints
-    """The label, where there is only one and no absence; else -1."""
+    """The label, if there is exactly one and no absence; else -1."""
     linked: Bools
-    """STRICT: whether the event follows directly the one read before it."""
+    """STRICT: whether the event directly follows the event read before it."""
     tail: Bools
-    """STRICT: for each sequence whether what comes next may follow directly the last event read."""
+    """STRICT: for each sequence, whether the next event may directly follow the last event read."""
     until: Ints
     final: bool
     value_bits: int
 
 
 class Lanes(NamedTuple):
-    """A ring of `capacity` lanes, and spare ones. Place p of lane i is `i * places + p`."""
+    """A ring of `capacity` lanes and some spare lanes. Place p of lane i is `i * places + p`."""
 
     capacity: int
     low: Ints
-    """Where the lane's window starts; it takes events from there up to `high`."""
+    """Start of the lane's window; it takes events from there up to `high`."""
     high: Ints
     touched: Bools
 
 
-class Output(NamedTuple):
-    """Results: `heads` has (sequence, window, where each number is in `limbs`)."""
+class RunningOutput(NamedTuple):
+    """Results. A row of `heads` has the sequence, the window, and the position of each number in `limbs`."""
 
     heads: Ints
     limbs: Ints

@@ -1,7 +1,7 @@
-"""Words of running sums that were read back -> whether kernels may trust them (`running_state.py` says how they lie).
+"""Checks words of running sums from a stored state before kernels use them (`running_state.py` defines the format).
 
-One pass over all words: numbers are in the form of `number_table.py`, lanes start and end as the plan's windows do, and
-the words of a sequence end where its last lane does.
+One pass over all words checks three things: numbers have the form of `number_table.py`, lanes start and end like the
+plan's windows, and the words of a sequence end with its last lane.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LARGEST_EXPONENT = 1 << 40
 
 @inline_kernel
 def _after_extended(words, at, end):  # type: ignore[no-untyped-def]
-    """A double and its exponent; where they end, or BROKEN."""
+    """Checks a double and its exponent; returns the position behind them, or BROKEN."""
     if at + 2 > end or words[at + 1] % STEP != 0 or abs(words[at + 1]) > _LARGEST_EXPONENT:
         return BROKEN
     return at + 2
@@ -42,7 +42,7 @@ def _after_number(words, at, end, exact):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def _after_place(words, at, end, exact, sizes):  # type: ignore[no-untyped-def]
-    """`sizes`: how many whole numbers, doubles, best values and flags a place has."""
+    """Checks one place. `sizes`: how many whole numbers, doubles, best values and flags a place has."""
     for _ in range(sizes[0]):
         at = _after_number(words, at, end, exact)
         if at == BROKEN:
@@ -74,7 +74,7 @@ def _is_lane(plan, low, high, before):  # type: ignore[no-untyped-def]
 
 @borrowing_kernel
 def are_sound(plan, states, exact, sizes):  # type: ignore[no-untyped-def]
-    """Of all sequences."""
+    """Checks the words of all sequences."""
     words = states.words
     for sequence in range(len(states.at) - 1):
         at, end = states.at[sequence], states.at[sequence + 1]

@@ -1,11 +1,11 @@
-"""Running sums for each state of an automaton: the kernel under programs whose edges test nothing.
+"""Running sums for each state of an automaton: the kernel for programs without tests between events.
 
-For each lane (an open window; with a span, a time at which trends start) there are places: sums over the events that
-ended in a state so far. An event bound to a label adds, for each transition of the label, the sum at its source to
-that at its target. So the work of an event doesn't grow with the events before it. Events of the same time read the
-sums from before that time: what they add waits in a spare lane until all have read.
+A lane is an open window or, with a span, a time at which trends start. Each lane has places: sums over the trends that
+ended in a state so far. For each transition of an event's label, the kernel adds the sum at the source to the sum at
+the target. So an event costs the same for any number of earlier events. Events of the same time must not see each
+other: their gains wait in a spare lane until all of them have read.
 
-The kernel never raises: it returns a status and what it needs to go on is in `progress`.
+The kernel never raises. It returns a status, and `progress` says where to continue.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def _open(plan, slots, lanes, sums, progress, low, high):  # type: ignore[no-unt
     lane = (progress[HEAD] + progress[LANES]) % lanes.capacity
     for place in range(lane * plan.places, (lane + 1) * plan.places):
         clear(slots, sums, place)
-    width = slots.whole_on.shape[0] + 1
+    width = slots.integers_on.shape[0] + 1
     for start in plan.starts:
-        set_small(sums.whole, (lane * plan.places + start) * width, 1)
+        set_small(sums.integers, (lane * plan.places + start) * width, 1)
     lanes.low[lane] = low
     lanes.high[lane] = high
     progress[LANES] += 1
@@ -69,7 +69,7 @@ def _wants_lanes(plan, lanes, rows, progress, row, end):  # type: ignore[no-unty
 
 @called_kernel
 def _open_lanes(plan, slots, lanes, rows, sums, progress, row, end):  # type: ignore[no-untyped-def]
-    """Lanes for events `row:end`, which have one time."""
+    """Opens lanes for the events `row:end`, which have the same time."""
     newest = (progress[HEAD] + progress[LANES] - 1) % lanes.capacity
     if plan.bound == UNBOUNDED:
         if progress[LANES] == 0:
@@ -94,23 +94,23 @@ def _open_lanes(plan, slots, lanes, rows, sums, progress, row, end):  # type: ig
 
 
 @inline_kernel
-def _has_room(plan, slots, lanes, rows, whole, progress, many):  # type: ignore[no-untyped-def]
-    """Whether `many` events bound at once surely fit; bounds on the numbers are kept instead of asking each time."""
-    if not whole.exact:
+def _has_room(plan, slots, lanes, rows, integers, progress, many):  # type: ignore[no-untyped-def]
+    """Whether `many` events at once will fit. Bounds on the numbers are stored, so lengths are seldom looked up."""
+    if not integers.exact:
         return True
     edges = len(plan.edge_source)
     more = bit_length(np.int64(many * edges + 1)) + 1
-    room = BITS * (whole.limbs.shape[1] - SLACK)
+    room = BITS * (integers.limbs.shape[1] - SLACK)
     counts = progress[COUNT_BITS] + more
     sums = max(progress[SLOT_BITS], progress[COUNT_BITS] + rows.value_bits) + more + 1
     if max(counts, sums) > room:
         longest = np.int64(1)
-        size = plan.places * (slots.whole_on.shape[0] + 1)
+        size = plan.places * (slots.integers_on.shape[0] + 1)
         for i in range(progress[LANES]):
             lane = (progress[HEAD] + i) % lanes.capacity
             for number in range(lane * size, (lane + 1) * size):
-                longest = max(longest, whole.length[number])
-        # With some slack, or the lengths would be asked for again with every event.
+                longest = max(longest, integers.length[number])
+        # Some slack, so that the lengths aren't looked up again with every event.
         counts = BITS * (longest + 1) + more
         sums = BITS * (longest + 1) + rows.value_bits + more + 1
         if max(counts, sums) > room:
@@ -124,7 +124,7 @@ def _has_room(plan, slots, lanes, rows, whole, progress, many):  # type: ignore[
 
 @called_kernel
 def _step(plan, slots, lanes, rows, values, sums, lane, row, end):  # type: ignore[no-untyped-def]
-    """The events `row:end` of one time, for one lane."""
+    """Applies the events `row:end` of one time to one lane."""
     base = lane * plan.places
     spare = (lanes.capacity + WAITING) * plan.places
     low, high = lanes.low[lane], lanes.high[lane]
@@ -159,7 +159,7 @@ def _step(plan, slots, lanes, rows, values, sums, lane, row, end):  # type: igno
 
 @inline_kernel
 def _leave(plan, slots, lanes, rows, sums, lane, row, end):  # type: ignore[no-untyped-def]
-    """Empties the places that runs leave at this time, or that something which must be absent ends."""
+    """Empties the places that runs leave at this time, and those that an absence ends."""
     base = lane * plan.places
     if plan.selection == STRICT:
         for place in range(plan.places):
@@ -182,9 +182,9 @@ def _leave(plan, slots, lanes, rows, sums, lane, row, end):  # type: ignore[no-u
 
 @called_kernel
 def _close(plan, slots, lanes, sums, out, progress):  # type: ignore[no-untyped-def]
-    """The oldest lane is over: its results are given, or added to those of the span."""
+    """Closes the oldest lane: writes its results, or adds them to those of the span."""
     lane = progress[HEAD]
-    width = slots.whole_on.shape[0] + 1
+    width = slots.integers_on.shape[0] + 1
     total = (lanes.capacity + SUMMED) * plan.places
     clear(slots, sums, total)
     for place in plan.results:
@@ -193,8 +193,8 @@ def _close(plan, slots, lanes, sums, out, progress):  # type: ignore[no-untyped-
     if plan.bound == SPAN:
         over = (lanes.capacity + OVER) * plan.places
         for w in range(width):
-            longer = max(sums.whole.length[over * width + w], sums.whole.length[total * width + w])
-            if sums.whole.exact and longer + 1 > sums.whole.limbs.shape[1]:
+            longer = max(sums.integers.length[over * width + w], sums.integers.length[total * width + w])
+            if sums.integers.exact and longer + 1 > sums.integers.limbs.shape[1]:
                 return MORE_COLUMNS
         if not merge(slots, sums, over, total):
             return FAILED
@@ -212,8 +212,8 @@ def _close(plan, slots, lanes, sums, out, progress):  # type: ignore[no-untyped-
 
 @borrowing_kernel
 def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, progress, stopped):  # type: ignore[no-untyped-def]
-    """All sequences from `progress` on; states are read from `before` and written to `after`."""
-    # Arrays as plain locals: each look into a tuple makes the compiler handle all that is in it.
+    """Processes all sequences from `progress` on. States are read from `before` and written to `after`."""
+    # Arrays as plain locals: each access to a tuple makes the compiler handle all of its fields.
     starts, time, positions, labels = rows.starts, rows.time, rows.position, rows.label
     low, high, capacity, places = lanes.low, lanes.high, lanes.capacity, plan.places
     edge_at, edge_source, edge_state, edge_target = plan.edge_at, plan.edge_source, plan.edge_state, plan.edge_target
@@ -241,7 +241,7 @@ def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, pro
                     return status
             if _wants_lanes(plan, lanes, rows, progress, row, end):
                 _open_lanes(plan, slots, lanes, rows, sums, progress, row, end)
-            if not _has_room(plan, slots, lanes, rows, sums.whole, progress, end - row):
+            if not _has_room(plan, slots, lanes, rows, sums.integers, progress, end - row):
                 progress[ROW] = row
                 return MORE_COLUMNS
             label = labels[row]

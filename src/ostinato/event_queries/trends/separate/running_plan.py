@@ -1,4 +1,4 @@
-"""Program -> the places where its running sums stand, and the arrays that the kernel reads. Or why it has none."""
+"""Program -> the places of its running sums and the arrays for the kernel. Or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import BoundKind, Program
-from ostinato.event_queries.trends.separate.running_arrays import ANY, NEXT, SPAN, STRICT, UNBOUNDED, WINDOWS, Plan
+from ostinato.event_queries.trends.separate.running_arrays import (
+    ANY,
+    NEXT,
+    SPAN,
+    STRICT,
+    UNBOUNDED,
+    WINDOWS,
+    RunningArrays,
+)
 
 MOST_BITS = 62
 SELECTIONS = {Selection.ANY: ANY, Selection.NEXT: NEXT, Selection.STRICT: STRICT}
@@ -18,11 +26,11 @@ BOUNDS = {BoundKind.NONE: UNBOUNDED, BoundKind.SPAN: SPAN, BoundKind.WINDOWS: WI
 MOST_LANES = 100_000
 
 Place = tuple[int, frozenset[int], bool]
-"""A state, what empties the place when it occurs, and whether the place only collects results."""
+"""A state, the absences that empty the place, and whether the place only collects results."""
 
 
 def needs_events(program: Program) -> str | None:
-    """Why running sums don't do for a program: what an event adds depends on more than the states before it."""
+    """The reason why a program needs its events: the gain of an event depends on more than the states before it."""
     automaton, extent = program.automaton, program.extent
     before_start = any(t.absences for t in automaton.transitions if t.source == START)
     between = any(t.absences for t in automaton.transitions if t.source != START)
@@ -48,14 +56,14 @@ def is_single(absence: TrendAutomaton) -> bool:
     return all(t.target in absence.accepting for t in absence.transitions if t.source == START)
 
 
-def make_plan(program: Program) -> Plan:
+def make_plan(program: Program) -> RunningArrays:
     automaton = program.automaton
     strict = program.selection is Selection.STRICT
     ends: dict[int, frozenset[int]] = {}
     for state, absence in automaton.end_absences:
         ends[state] = ends.get(state, frozenset()) | {absence}
     sources = [
-        # Nothing lies between two events that follow one another directly.
+        # There is no event between two events that directly follow one another.
         (t.source, frozenset() if strict and t.source != START else frozenset(t.absences), False)
         for t in automaton.transitions
     ]
@@ -63,7 +71,7 @@ def make_plan(program: Program) -> Plan:
     results: list[Place] = [(s, ends.get(s, frozenset()), passing_away) for s in sorted(automaton.accepting)]
     plain: list[Place] = [(s, frozenset(), False) for s in range(automaton.states)]
     used = set(sources) | set(results)
-    # Every state has a place, so that its number is that of a place too.
+    # Every state has a place of its own, whose number is the state's.
     places = [*sorted(used, key=_order), *(p for p in plain if not any(u[0] == p[0] for u in used))]
     number = {place: i for i, place in enumerate(places)}
     of_state = [[i for i, place in enumerate(places) if place[0] == s] for s in range(automaton.states)]
@@ -77,7 +85,7 @@ def make_plan(program: Program) -> Plan:
         at_once.append(single and order is not None)
     resets = [[i for i, place in enumerate(places) if a in place[1]] for a in range(len(automaton.absences))]
     starting = {t.label for t in automaton.transitions if t.source == START}
-    return Plan(
+    return RunningArrays(
         places=len(places),
         states=automaton.states,
         edge_at=_ints(edge_at),
@@ -107,9 +115,9 @@ def _order(place: Place) -> tuple[int, list[int], bool]:
 
 
 def in_place_order(edges: Sequence[tuple[int, int]]) -> list[int] | None:
-    """An order of edges in which each reads its source before anything is added to it; None: there is none.
+    """An order of edges in which each edge reads its source before anything is added to it; None if there is none.
 
-    A loop from a state to itself comes first among the edges to the state: it doubles what was there.
+    A loop from a state to itself comes first among the edges to the state, as it doubles the old sum.
     """
     states = {state for edge in edges for state in edge}
     order: list[int] = []
@@ -128,5 +136,5 @@ def _ints(numbers: Iterable[int]) -> NDArray[np.int64]:
     return np.array(list(numbers), np.int64)
 
 
-def _offsets(parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    return _ints(np.cumsum([0, *map(len, parts)]).tolist())
+def _offsets(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return _ints(np.cumsum([0, *map(len, lists)]).tolist())

@@ -1,4 +1,4 @@
-"""What the kernel of running sums writes -> QueryResults."""
+"""Output of the kernel of running sums -> QueryResults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Numbers, QueryResults
-from ostinato.event_queries.trends.separate.running_arrays import LIMBS, RECORDS, Output
+from ostinato.event_queries.trends.separate.running_arrays import LIMBS, RECORDS, RunningOutput
 from ostinato.event_queries.trends.separate.slot_values import SlotLayout
 from ostinato.kernels.numbers.limbs import int_of_limbs
 from ostinato.kernels.numbers.python_numbers import Extended, as_objects
@@ -19,19 +19,19 @@ FIRST_LIMBS = 1 << 16
 
 
 class RunningResults:
-    """Room for results, and those taken out of it so far."""
+    """The output arrays of the kernel, and the results read from them so far."""
 
     def __init__(self, layout: SlotLayout, exact: bool) -> None:
         self.layout = layout
         self.exact = exact
-        self.width = len(layout.whole) + 1
+        self.width = len(layout.integers) + 1
         self.out = self._room(MOST_RECORDS, FIRST_LIMBS)
-        self._taken: list[Output] = []
+        self._taken: list[RunningOutput] = []
         self._numbers: list[list[Any]] = [[] for _ in range(self.width)]
 
-    def _room(self, records: int, limbs: int) -> Output:
+    def _room(self, records: int, limbs: int) -> RunningOutput:
         layout = self.layout
-        return Output(
+        return RunningOutput(
             np.zeros((records, 2 + self.width), np.int64),
             np.zeros(limbs, np.int64),
             np.zeros((records, 2 * len(layout.real)), np.int64),
@@ -40,7 +40,7 @@ class RunningResults:
         )
 
     def take(self, progress: Ints) -> None:
-        """Makes room for further results; more of it when not even one has fitted."""
+        """Reads the results and makes room for more; doubles the room if not even one result fitted."""
         out, records = self.out, int(progress[RECORDS])
         if not records:
             self.out = self._room(MOST_RECORDS, 2 * len(out.limbs))
@@ -49,21 +49,21 @@ class RunningResults:
             at = out.heads[:records, 2 + w]
             self._numbers[w] += _ints_at(out.limbs, at) if self.exact else [out.limbs[at], out.limbs[at + 1]]
         heads, real, best, seen = out.heads[:records], out.real[:records], out.best[:records], out.seen[:records]
-        self._taken.append(Output(heads.copy(), out.limbs[:0], real.copy(), best.copy(), seen.copy()))
+        self._taken.append(RunningOutput(heads.copy(), out.limbs[:0], real.copy(), best.copy(), seen.copy()))
         progress[RECORDS] = progress[LIMBS] = 0
 
     def all(self) -> QueryResults:
         taken = [*self._taken, self._room(0, 0)]
-        heads = np.concatenate([part.heads for part in taken])
+        heads = np.concatenate([output.heads for output in taken])
         layout, program = self.layout, self.layout.program
-        real = np.concatenate([part.real for part in taken])
-        best = np.concatenate([part.best for part in taken])
-        seen = np.concatenate([part.seen for part in taken]) != 0
+        real = np.concatenate([output.real for output in taken])
+        best = np.concatenate([output.best for output in taken])
+        seen = np.concatenate([output.seen for output in taken]) != 0
         windows = program.extent.kind is BoundKind.WINDOWS
 
         def numbers(slot: int) -> Numbers:
-            if slot in layout.whole:
-                return self._whole(1 + layout.whole.index(slot))
+            if slot in layout.integers:
+                return self._integers(1 + layout.integers.index(slot))
             if slot in layout.real:
                 at = 2 * layout.real.index(slot)
                 return Extended(real[:, at].copy().view(np.float64), real[:, at + 1].copy())
@@ -75,22 +75,22 @@ class RunningResults:
         return QueryResults(
             sequence=heads[:, 0].copy(),
             window=heads[:, 1].copy() if windows else np.full(len(heads), NO_WINDOW),
-            count=self._whole(0),
+            count=self._integers(0),
             slots=tuple(map(numbers, range(len(program.slots)))),
             present=tuple(map(present, range(len(program.slots)))),
         )
 
-    def _whole(self, w: int) -> Numbers:
-        parts = self._numbers[w]
+    def _integers(self, w: int) -> Numbers:
+        lists = self._numbers[w]
         if self.exact:
-            return as_objects(parts)
+            return as_objects(lists)
         none = np.zeros(0, np.int64)
-        mantissa, exponent = np.concatenate([none, *parts[0::2]]), np.concatenate([none, *parts[1::2]])
+        mantissa, exponent = np.concatenate([none, *lists[0::2]]), np.concatenate([none, *lists[1::2]])
         return Extended(mantissa.view(np.float64), exponent)
 
 
 def _ints_at(limbs: Ints, at: Ints) -> list[int]:
-    """The exact numbers that stand at these places, each behind the number of its limbs."""
+    """The exact numbers at these positions; each follows the number of its limbs."""
     length = limbs[at]
     if length.max() == 1:
         short: list[int] = limbs[at + 1].tolist()

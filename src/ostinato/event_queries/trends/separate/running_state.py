@@ -1,4 +1,4 @@
-"""Sums at places -> words, and back: the results of a window, and the state of a sequence between two calls."""
+"""Sums at places <-> words: the results of a window, and the state of a sequence between two calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _number_words(table, row):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def _write(table, row, words, at):  # type: ignore[no-untyped-def]
-    """The place behind what was written."""
+    """Writes a number; returns the position behind it."""
     if table.exact:
         words[at] = table.length[row]
         for limb in range(table.length[row]):
@@ -44,20 +44,20 @@ def _write(table, row, words, at):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def give(slots, sums, out, progress, place, window):  # type: ignore[no-untyped-def]
-    width, reals = slots.whole_on.shape[0] + 1, slots.real_on.shape[0]
-    if is_zero(sums.whole, place * width):
+    width, reals = slots.integers_on.shape[0] + 1, slots.real_on.shape[0]
+    if is_zero(sums.integers, place * width):
         return FINISHED
     record, at = progress[RECORDS], progress[LIMBS]
     wanted = 0
     for w in range(width):
-        wanted += _number_words(sums.whole, place * width + w)
+        wanted += _number_words(sums.integers, place * width + w)
     if record == len(out.heads) or at + wanted > len(out.limbs):
         return MORE_OUTPUT
     out.heads[record, 0] = progress[SEQUENCE]
     out.heads[record, 1] = window
     for w in range(width):
         out.heads[record, 2 + w] = at
-        at = _write(sums.whole, place * width + w, out.limbs, at)
+        at = _write(sums.integers, place * width + w, out.limbs, at)
     for f in range(reals):
         _write(sums.real, place * reals + f, out.real[record], 2 * f)
     for b in range(slots.best_on.shape[0]):
@@ -74,18 +74,18 @@ def give(slots, sums, out, progress, place, window):  # type: ignore[no-untyped-
 
 @inline_kernel
 def _place_words(slots, sums, place):  # type: ignore[no-untyped-def]
-    width = slots.whole_on.shape[0] + 1
+    width = slots.integers_on.shape[0] + 1
     count = 2 * slots.real_on.shape[0] + sums.best.shape[1] + sums.seen.shape[1]
     for w in range(width):
-        count += _number_words(sums.whole, place * width + w)
+        count += _number_words(sums.integers, place * width + w)
     return count
 
 
 @inline_kernel
 def _save_place(slots, sums, place, words, at):  # type: ignore[no-untyped-def]
-    width, reals = slots.whole_on.shape[0] + 1, slots.real_on.shape[0]
+    width, reals = slots.integers_on.shape[0] + 1, slots.real_on.shape[0]
     for w in range(width):
-        at = _write(sums.whole, place * width + w, words, at)
+        at = _write(sums.integers, place * width + w, words, at)
     for f in range(reals):
         at = _write(sums.real, place * reals + f, words, at)
     for b in range(sums.best.shape[1]):
@@ -99,19 +99,19 @@ def _save_place(slots, sums, place, words, at):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def _load_place(slots, sums, place, words, at):  # type: ignore[no-untyped-def]
-    """-1 if a number is too long for the table."""
-    width, reals = slots.whole_on.shape[0] + 1, slots.real_on.shape[0]
+    """Reads a place; returns the position behind it, or -1 if a number is too long for the table."""
+    width, reals = slots.integers_on.shape[0] + 1, slots.real_on.shape[0]
     for w in range(width):
         row = place * width + w
         many = np.int64(2)
-        if sums.whole.exact:
+        if sums.integers.exact:
             many = words[at]
             at += 1
-            if many + SLACK > sums.whole.limbs.shape[1]:
+            if many + SLACK > sums.integers.limbs.shape[1]:
                 return np.int64(-1)
-            sums.whole.length[row] = many
+            sums.integers.length[row] = many
         for limb in range(many):
-            sums.whole.limbs[row, limb] = words[at]
+            sums.integers.limbs[row, limb] = words[at]
             at += 1
     for f in range(reals):
         sums.real.limbs[place * reals + f, 0] = words[at]
@@ -128,11 +128,11 @@ def _load_place(slots, sums, place, words, at):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def save(plan, slots, lanes, sums, states, progress):  # type: ignore[no-untyped-def]
-    """Lanes, then what is over (with a span), then for each lane where it starts and ends and its places."""
+    """Writes the number of lanes, the finished trends (with a span), then for each lane its start, end and places."""
     over = (lanes.capacity + OVER) * plan.places
-    width = slots.whole_on.shape[0] + 1
+    width = slots.integers_on.shape[0] + 1
     begin = at = progress[WORDS]
-    if progress[LANES] == 0 and is_zero(sums.whole, over * width):
+    if progress[LANES] == 0 and is_zero(sums.integers, over * width):
         return FINISHED
     wanted = 1 + _place_words(slots, sums, over)
     for i in range(progress[LANES]):
@@ -177,5 +177,5 @@ def load(plan, slots, lanes, sums, states, sequence, progress):  # type: ignore[
             if at < 0:
                 return False
     progress[LANES] = many
-    progress[COUNT_BITS] = FAR // 2  # nothing is known about the numbers: look at them
+    progress[COUNT_BITS] = FAR // 2  # no bounds on the numbers are known: look them up
     return True

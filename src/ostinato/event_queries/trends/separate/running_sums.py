@@ -1,4 +1,4 @@
-"""A program over all sequences by running sums: prepares the arrays of the kernel, makes room, takes its results."""
+"""Runs a program by running sums over all sequences: prepares the kernel's arrays, grows them, reads the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = 8
 
 
 class RunningSums:
-    """One program that `running_plan.needs_events` has nothing against."""
+    """One program that `running_plan.needs_events` accepts."""
 
     def __init__(self, program: Program, exact: bool) -> None:
         self.program = program
@@ -60,7 +60,7 @@ class RunningSums:
                 case ra.FINISHED:
                     break
                 case ra.MORE_COLUMNS:
-                    sums = sums._replace(whole=grown(sums.whole))
+                    sums = sums._replace(integers=grown(sums.integers))
                 case ra.MORE_OUTPUT:
                     results.take(progress)
                 case ra.MORE_STATE:
@@ -72,19 +72,19 @@ class RunningSums:
         return results.all(), [after.words[first:end].tobytes() for first, end in bounds]
 
     def _words(self, layout: SlotLayout, sections: Sequence[bytes]) -> ra.Words:
-        """What was kept of each sequence; raises STATE_FORMAT where that can't be."""
-        what = "a running sum in the state of an event query"
-        check(all(len(section) % 8 == 0 for section in sections), what, "its length is wrong")
+        """The stored state of each sequence; raises STATE_FORMAT if it is invalid."""
+        state_name = "a running sum in the state of an event query"
+        check(all(len(section) % 8 == 0 for section in sections), state_name, "its length is wrong")
         sizes = [0, *(len(section) // 8 for section in sections)]
         words = ra.Words(np.cumsum(sizes), np.frombuffer(b"".join(sections), np.int64))
-        of_place = (len(layout.whole) + 1, len(layout.real), len(layout.best), len(layout.seen))
+        of_place = (len(layout.integers) + 1, len(layout.real), len(layout.best), len(layout.seen))
         if len(words.words):
             sound = are_sound(self.plan, words, self.exact, np.array(of_place, np.int64))
-            check(sound, what, "its windows or numbers are out of range")
+            check(sound, state_name, "its windows or numbers are out of range")
         return words
 
     def _mask(self, events: Events) -> Ints:
-        """Bits of the labels that each row qualifies for, and above them of the absences."""
+        """One bit for each label that a row qualifies for, and above them one for each absence."""
         program = self.program
         mask = np.zeros(len(events.time), np.int64)
         for label, condition in enumerate(program.qualifies):
@@ -104,11 +104,11 @@ class RunningSums:
             valid.append(everywhere if known is None else known[chosen])
         return layout.values(columns, valid)
 
-    def _rows(self, events: Events, mask: Ints, chosen: Ints, until: Sequence[int | None], bits: int) -> ra.Rows:
+    def _rows(self, events: Events, mask: Ints, chosen: Ints, until: Sequence[int | None], bits: int) -> ra.EventRows:
         nothing = np.zeros(0, bool)
         linked, tail = links(events, chosen) if self.program.selection is Selection.STRICT else (nothing, nothing)
         final = not len(until) or until[0] is None
-        return ra.Rows(
+        return ra.EventRows(
             starts=np.searchsorted(chosen, events.starts),
             time=events.time[chosen],
             position=(events.place if self.program.extent.by_place else events.time)[chosen],
@@ -121,14 +121,14 @@ class RunningSums:
             value_bits=bits,
         )
 
-    def _capacity(self, rows: ra.Rows, before: ra.Words) -> int:
-        """The most lanes that may be open at a time in a sequence."""
+    def _capacity(self, rows: ra.EventRows, before: ra.Words) -> int:
+        """The largest number of lanes that may be open at once in a sequence."""
         plan = self.plan
         if self.program.extent.kind is BoundKind.NONE:
             return 1
         if self.program.extent.kind is BoundKind.WINDOWS:
             return (plan.length + _spread(rows)) // plan.slide + 2
-        # With a span, one for each place where trends start: those within reach of one another, and those kept.
+        # With a span: a lane for each position where trends start and that is still within reach, and the stored lanes.
         begins = (rows.mask & plan.start_labels) != 0
         most = 0
         for first, end in zip(rows.starts.tolist(), rows.starts[1:].tolist(), strict=False):
@@ -140,8 +140,8 @@ class RunningSums:
         return most + int(kept.max(initial=0)) + 1
 
 
-def _spread(rows: ra.Rows) -> int:
-    """How far apart events of one time are; they have several positions where events are counted."""
+def _spread(rows: ra.EventRows) -> int:
+    """The distance between events of one time. It is above 0 only where positions count events."""
     if not len(rows.time):
         return 0
     change = np.diff(rows.time) != 0
@@ -152,15 +152,15 @@ def _spread(rows: ra.Rows) -> int:
 
 
 def _only_label(mask: Ints, labels: int) -> Ints:
-    """The label of rows that have one bit, and that a label's; -1 for others."""
-    found = np.full(len(mask), -1, np.int64)
+    """The label of rows that have exactly one bit, and that of a label; -1 for other rows."""
+    labels_of_rows = np.full(len(mask), -1, np.int64)
     for label in range(labels):
-        found[mask == 1 << label] = label
-    return found
+        labels_of_rows[mask == 1 << label] = label
+    return labels_of_rows
 
 
 def links(events: Events, chosen: Ints) -> tuple[Bools, Bools]:
-    """STRICT: which of the chosen rows follow directly the row chosen before; and whether a sequence's next row may."""
+    """STRICT: chosen rows that directly follow the chosen row before them, and whether a sequence's next row may."""
     count = len(events.time)
     begins = np.ones(count + 1, bool)  # another time, or another sequence
     begins[1:count] = np.diff(events.time) != 0
@@ -171,7 +171,7 @@ def links(events: Events, chosen: Ints) -> tuple[Bools, Bools]:
     linked = single.copy()
     linked[1:] &= single[:-1] & read[:-1]
     some = np.diff(events.starts) > 0
-    # What a sequence begins with in this call may follow what its state has kept.
+    # The first event of a sequence in this call may follow an event of its stored state.
     first = events.starts[:-1][some]
     linked[first] = single[first]
     tail = np.ones(len(events.starts) - 1, bool)

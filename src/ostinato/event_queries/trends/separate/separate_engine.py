@@ -1,7 +1,7 @@
-"""Programs over events, each by itself: the engine without sharing (GRETA's results at a lower cost per event).
+"""The engine without sharing: each program runs by itself (GRETA's results at a lower cost per event).
 
-Which way a program goes: running sums for each state of its automaton, where an event needs nothing of an earlier one
-but the state that it led to (`running_sums.py`); otherwise its events, kept until their window is over (`buffered.py`).
+A program runs by running sums for each state of its automaton if an event depends only on the states of earlier events
+(`running_sums.py`). Otherwise its events are buffered until their window is over (`buffered.py`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ostinato.streams.stored_state import check, reading
 MAGIC = b"OSTt"
 VERSION = 1
 PROGRAMS = "programs by themselves"
-"""In the statistics: the programs that ran here."""
+"""Name of this engine's number of programs in the statistics."""
 
 
 class SeparateEngine(TrendEngine):
-    """`exact`: counts and sums of integers are Python ints; otherwise doubles with an exponent of their own."""
+    """With `exact`, counts and sums of integers are Python ints, otherwise doubles with an extended exponent."""
 
     def __init__(self, programs: Sequence[Program], exact: bool = True) -> None:
         self.programs = tuple(programs)
@@ -38,13 +38,15 @@ class SeparateEngine(TrendEngine):
         sequences = len(states)
         bounds: list[int | None] = [None] * sequences if until is None else [int(u) for u in until]
         sections = [unpack_sections(state, len(self.programs)) for state in states]
-        results, parts = [], []
+        results, states_by_program = [], []
         for i, way in enumerate(self._ways):
             is_real = real_slots(way.program, events)
-            result, kept = way.advance(events, [section[i] for section in sections], bounds, is_real)
+            result, new_states = way.advance(events, [section[i] for section in sections], bounds, is_real)
             results.append(result)
-            parts.append(kept)
-        packed = tuple(pack_sections([part[s] for part in parts]) for s in range(sequences))
+            states_by_program.append(new_states)
+        packed = tuple(
+            pack_sections([program_states[s] for program_states in states_by_program]) for s in range(sequences)
+        )
         return EngineStep(tuple(results), packed, {"rows": len(events.time), PROGRAMS: len(self.programs)})
 
 
@@ -53,12 +55,12 @@ def _way(program: Program, exact: bool) -> RunningSums | Buffered:
 
 
 def real_slots(program: Program, events: Events) -> list[bool]:
-    """For each slot whether its values are doubles."""
+    """For each slot, whether its values are doubles."""
     return [s.value != NO_VALUE and events.values[s.value].dtype == np.float64 for s in program.slots]
 
 
 def way_of(program: Program) -> str:
-    """How the engine goes about a program, for people."""
+    """Describes how the engine runs a program, for `explain`."""
     why = needs_events(program)
     if why is None and program.extent.kind is BoundKind.SPAN:
         return "running sums for each state of the automaton and each start that is still inside the length"
@@ -76,7 +78,7 @@ def way_of(program: Program) -> str:
 
 
 def pack_sections(sections: Sequence[bytes]) -> bytes:
-    """One section for each program; nothing at all where nothing is kept."""
+    """One section for each program; empty if no program has a state."""
     if not any(sections):
         return b""
     sizes = struct.pack(f"<{len(sections)}Q", *map(len, sections))
@@ -86,19 +88,19 @@ def pack_sections(sections: Sequence[bytes]) -> bytes:
 def unpack_sections(state: bytes, programs: int) -> list[bytes]:
     if not state:
         return [b""] * programs
-    whole = len(state) >= 8 and state[:4] == MAGIC
-    version, count = struct.unpack_from("<HH", state, 4) if whole else (0, 0)
+    is_known = len(state) >= 8 and state[:4] == MAGIC
+    version, count = struct.unpack_from("<HH", state, 4) if is_known else (0, 0)
     if version != VERSION or count != programs:
         raise MatchError(
             "STATE_FORMAT",
             f"the state was kept by another version of the engine or for other queries ({count}, not {programs})",
             hint="start the query with an empty checkpoint",
         )
-    what = "the sums in the state of these event queries"
-    with reading(what):
+    source = "the sums in the state of these event queries"
+    with reading(source):
         sizes = struct.unpack_from(f"<{count}Q", state, 8)
     at = 8 + 8 * count
-    check(at + sum(sizes) == len(state), what, "they have another length than they say")
+    check(at + sum(sizes) == len(state), source, "they have another length than they say")
     sections = []
     for size in sizes:
         sections.append(state[at : at + size])

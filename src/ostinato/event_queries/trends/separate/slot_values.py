@@ -1,4 +1,4 @@
-"""A program's slots and the events' values -> the arrays of what kernels add: whole numbers, doubles, best values."""
+"""A program's slots and the events' values -> arrays for kernels: whole numbers, doubles, best values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Program, SlotKind
-from ostinato.event_queries.trends.separate.sums import Slots, Sums, Values
+from ostinato.event_queries.trends.separate.sums import SlotLabels, Sums, Values
 from ostinato.kernels.numbers.number_table import new_table
 
 Ints = NDArray[np.int64]
@@ -20,12 +20,12 @@ EXTREMES = (SlotKind.MIN, SlotKind.MAX)
 
 @dataclass(frozen=True, slots=True)
 class SlotLayout:
-    """The numbers of the slots of each kind. `is_real`: for each slot whether its values are doubles."""
+    """The numbers of the slots of each kind. `is_real` says for each slot whether its values are doubles."""
 
     program: Program
     is_real: tuple[bool, ...]
-    whole: tuple[int, ...]
-    """Sums of integers, counts among them."""
+    integers: tuple[int, ...]
+    """Sums of integers and counts."""
     real: tuple[int, ...]
     """Sums of doubles."""
     best: tuple[int, ...]
@@ -44,7 +44,7 @@ class SlotLayout:
             tuple(i for i, kind in kinds if kind is not SlotKind.COUNT),
         )
 
-    def arrays(self) -> Slots:
+    def arrays(self) -> SlotLabels:
         labels = len(self.program.automaton.labels)
 
         def on(slots: Sequence[int]) -> Bools:
@@ -52,19 +52,19 @@ class SlotLayout:
             return np.array(rows, bool).reshape(len(slots), labels)
 
         best_seen = np.array([self.seen.index(i) for i in self.best], np.int64)
-        return Slots(on(self.whole), on(self.real), on(self.best), on(self.seen), best_seen)
+        return SlotLabels(on(self.integers), on(self.real), on(self.best), on(self.seen), best_seen)
 
     def room(self, places: int, exact: bool, columns: int) -> Sums:
-        """All empty."""
+        """Empty sums."""
         return Sums(
-            new_table(places * (len(self.whole) + 1), exact, columns),
+            new_table(places * (len(self.integers) + 1), exact, columns),
             new_table(places * len(self.real), False),
             np.zeros((places, len(self.best)), np.int64),
             np.zeros((places, len(self.seen)), np.uint8),
         )
 
     def values(self, columns: Sequence[NDArray[Any] | None], valid: Sequence[Bools]) -> Values:
-        """For each slot the values of the events (None: it has none) and where they aren't NULL."""
+        """For each slot, the values of the events (None if the slot needs none) and where they aren't NULL."""
         rows = len(valid[0]) if valid else 0
         slots = self.program.slots
 
@@ -80,23 +80,23 @@ class SlotLayout:
             return ~in_order(column) if slots[i].kind is SlotKind.MAX else in_order(column)
 
         return Values(
-            _columns([addends(i) for i in self.whole], rows, np.int64),
+            _columns([addends(i) for i in self.integers], rows, np.int64),
             _columns([addends(i) for i in self.real], rows, np.float64),
             _columns([best(i) for i in self.best], rows, np.int64),
             _columns([valid[i] for i in self.seen], rows, bool),
         )
 
     def best_values(self, slot: int, bits: Ints) -> NDArray[Any]:
-        """Of a MIN or MAX slot, what `values` was given."""
+        """The original values of a MIN or MAX slot."""
         bits = ~bits if self.program.slots[slot].kind is SlotKind.MAX else bits
         return from_order(bits) if self.is_real[slot] else bits
 
 
 def value_bits(values: Values) -> int:
-    """Whole values are in [-2**n, 2**n)."""
-    if not values.whole.size:
+    """The smallest n with all whole values in [-2**n, 2**n)."""
+    if not values.integers.size:
         return 1
-    return max(1, int(values.whole.min()).bit_length(), int(values.whole.max()).bit_length())
+    return max(1, int(values.integers.min()).bit_length(), int(values.integers.max()).bit_length())
 
 
 def _columns(columns: Sequence[NDArray[Any]], rows: int, kind: type) -> NDArray[Any]:
@@ -104,7 +104,7 @@ def _columns(columns: Sequence[NDArray[Any]], rows: int, kind: type) -> NDArray[
 
 
 def in_order(values: NDArray[Any]) -> Ints:
-    """Doubles as integers in the same order, NaN the greatest and all zeros alike; integers as they are."""
+    """Doubles as integers in the same order; NaN is the greatest, and all zeros are equal. Integers stay unchanged."""
     if values.dtype != np.float64:
         return values.astype(np.int64, copy=False)
     real = np.where(np.isnan(values), np.nan, values + 0.0)
@@ -113,5 +113,5 @@ def in_order(values: NDArray[Any]) -> Ints:
 
 
 def from_order(bits: Ints) -> NDArray[np.float64]:
-    """The doubles that `in_order` was given."""
+    """The inverse of `in_order`."""
     return np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits).view(np.float64)

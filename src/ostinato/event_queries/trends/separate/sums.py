@@ -1,7 +1,7 @@
-"""Sums of trends at places: a count and, beside it, the slots of a query. What kernels add, carry on and empty.
+"""Sums over trends: a count and the slots of a query. Kernels add, extend and clear them.
 
-Place p has the rows `p * width ...` of the table of whole numbers (the count first, then slots that are sums of
-integers), `p * reals ...` of the table of doubles, and the p-th row of `best` and `seen`.
+The sum at place p has the rows `p * width ...` of the table of whole numbers (the count first, then slots that are sums
+of integers), the rows `p * reals ...` of the table of doubles, and row p of `best` and `seen`.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-class Slots(NamedTuple):
-    """[slot, label]: whether a slot takes the values of events bound to the label."""
+class SlotLabels(NamedTuple):
+    """[slot, label]: whether a slot aggregates the values of events bound to the label."""
 
-    whole_on: Bools
+    integers_on: Bools
     real_on: Bools
     best_on: Bools
     seen_on: Bools
     best_seen: Ints
-    """For each best value the place in `seen` that says whether there is one."""
+    """For each best value, the index in `seen` of its flag."""
 
 
 class Sums(NamedTuple):
-    whole: Table
+    integers: Table
     real: Table
     best: Ints
-    """The smallest value so far, of values turned round for MAX."""
+    """The smallest value so far. MAX slots store values in reverse order."""
     seen: NDArray[np.uint8]
-    """Whether there was a value; of slots that may have none."""
+    """Whether there was a value, for slots that may have none."""
 
 
 class Values(NamedTuple):
-    """[row, slot]: what an event adds for each run, and whether it has a value."""
+    """[row, slot]: the value that an event adds for each run, and whether it has one."""
 
-    whole: Ints
+    integers: Ints
     real: NDArray[np.float64]
     best: Ints
     valid: Bools
@@ -56,9 +56,9 @@ class Values(NamedTuple):
 
 @inline_kernel
 def clear(slots, sums, place):  # type: ignore[no-untyped-def]
-    width, reals = slots.whole_on.shape[0] + 1, slots.real_on.shape[0]
+    width, reals = slots.integers_on.shape[0] + 1, slots.real_on.shape[0]
     for w in range(width):
-        set_zero(sums.whole, place * width + w)
+        set_zero(sums.integers, place * width + w)
     for f in range(reals):
         set_zero(sums.real, place * reals + f)
     for k in range(sums.seen.shape[1]):
@@ -66,30 +66,31 @@ def clear(slots, sums, place):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def merge(slots, sums, into, what):  # type: ignore[no-untyped-def]
-    """Adds all that is at one place to another, which may be the same (and is doubled). False: too few columns."""
-    width, reals, bests = slots.whole_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
-    if is_zero(sums.whole, what * width):
+def merge(slots, sums, into, source):  # type: ignore[no-untyped-def]
+    """Adds the sum at one place to another, which may be the same place. Returns False if the table has too few
+    columns."""
+    width, reals, bests = slots.integers_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
+    if is_zero(sums.integers, source * width):
         return True
     for b in range(bests):
-        if sums.seen[what, slots.best_seen[b]]:
-            value = sums.best[what, b]
+        if sums.seen[source, slots.best_seen[b]]:
+            value = sums.best[source, b]
             if not sums.seen[into, slots.best_seen[b]] or value < sums.best[into, b]:
                 sums.best[into, b] = value
     for k in range(sums.seen.shape[1]):
-        sums.seen[into, k] |= sums.seen[what, k]
+        sums.seen[into, k] |= sums.seen[source, k]
     fits = True
     for w in range(width):
-        fits &= add(sums.whole, into * width + w, what * width + w)
+        fits &= add(sums.integers, into * width + w, source * width + w)
     for f in range(reals):
-        add(sums.real, into * reals + f, what * reals + f)
+        add(sums.real, into * reals + f, source * reals + f)
     return fits
 
 
 @inline_kernel
 def take_values(slots, sums, values, into, runs, row, label):  # type: ignore[no-untyped-def]
-    """Each run at the place `runs` takes the event's values; they are added at `into`, the count is not."""
-    width, reals, bests = slots.whole_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
+    """Adds the event's values for each run at the place `runs` to the sum at `into`. The count stays the same."""
+    width, reals, bests = slots.integers_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
     for b in range(bests):
         at = slots.best_seen[b]
         if slots.best_on[b, label] and values.valid[row, at]:
@@ -102,35 +103,35 @@ def take_values(slots, sums, values, into, runs, row, label):  # type: ignore[no
             sums.seen[into, k] = 1
     fits = True
     for w in range(width - 1):
-        if slots.whole_on[w, label] and values.whole[row, w] != 0:
-            fits &= add_scaled(sums.whole, into * width + 1 + w, runs * width, values.whole[row, w])
+        if slots.integers_on[w, label] and values.integers[row, w] != 0:
+            fits &= add_scaled(sums.integers, into * width + 1 + w, runs * width, values.integers[row, w])
     for f in range(reals):
         if slots.real_on[f, label] and values.real[row, f] != 0.0:
-            add_scaled_float(sums.real, into * reals + f, sums.whole, runs * width, values.real[row, f])
+            add_scaled_float(sums.real, into * reals + f, sums.integers, runs * width, values.real[row, f])
     return fits
 
 
 @inline_kernel
-def lead(slots, sums, values, into, what, row, label):  # type: ignore[no-untyped-def]
-    """The runs at a place, each carried on by the event, are added to another place (which may be the same)."""
-    width, reals, bests = slots.whole_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
-    if is_zero(sums.whole, what * width):
+def lead(slots, sums, values, into, source, row, label):  # type: ignore[no-untyped-def]
+    """Extends the runs at a place by the event and adds them to another place, which may be the same."""
+    width, reals, bests = slots.integers_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
+    if is_zero(sums.integers, source * width):
         return True
     for b in range(bests):
         at = slots.best_seen[b]
-        if sums.seen[what, at]:
-            value = sums.best[what, b]
+        if sums.seen[source, at]:
+            value = sums.best[source, b]
             if not sums.seen[into, at] or value < sums.best[into, b]:
                 sums.best[into, b] = value
                 sums.seen[into, at] = 1
     for k in range(sums.seen.shape[1]):
-        sums.seen[into, k] |= sums.seen[what, k]
+        sums.seen[into, k] |= sums.seen[source, k]
     fits = True
     for w in range(1, width):
-        fits &= add(sums.whole, into * width + w, what * width + w)
+        fits &= add(sums.integers, into * width + w, source * width + w)
     for f in range(reals):
-        add(sums.real, into * reals + f, what * reals + f)
-    fits &= take_values(slots, sums, values, into, what, row, label)
-    # The count last: the sums above are made of what it was.
-    fits &= add(sums.whole, into * width, what * width)
+        add(sums.real, into * reals + f, source * reals + f)
+    fits &= take_values(slots, sums, values, into, source, row, label)
+    # The count comes last: the sums above need its old value.
+    fits &= add(sums.integers, into * width, source * width)
     return fits

@@ -1,4 +1,4 @@
-"""What a query has counted, as Python's numbers: sums of trends, written to bytes and turned into results."""
+"""Counts and sums of a query as Python integers; conversion to bytes and to results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _STATE = "a sum in the state of an event query"
 
 @dataclass(slots=True)
 class Totals:
-    """`numbers[0]` is the count; after it one number for each slot, 0 for MIN and MAX. `best` are theirs."""
+    """`numbers[0]` is the count, then one number for each slot (0 for MIN and MAX). `best` has the values of MIN and
+    MAX."""
 
     numbers: list[int]
     flags: list[int]
@@ -47,7 +48,7 @@ class Totals:
 
 
 def better(kind: SlotKind, one: float, other: float) -> float:
-    """NaN is the greatest."""
+    """The better of two values for MIN or MAX; NaN is the greatest."""
     smaller = not math.isnan(one) and (math.isnan(other) or one < other)
     return one if smaller == (kind is SlotKind.MIN) else other
 
@@ -62,17 +63,17 @@ class Counted:
 
 
 def as_results(program: Program, rows: Sequence[Counted], exact: bool, is_real: Sequence[bool]) -> QueryResults:
-    """`is_real`: for each slot whether its values are doubles."""
+    """Totals as results. `is_real` says for each slot whether its values are doubles."""
 
     def numbers(i: int) -> Numbers:
         kind = program.slots[i - 1].kind if i else SlotKind.COUNT
         if kind in (SlotKind.MIN, SlotKind.MAX):
             best = [row.totals.best[i - 1] for row in rows]
             return np.array(best, np.float64) if is_real[i - 1] else np.array(best, np.int64)
-        whole = [row.totals.numbers[i] for row in rows]
+        integers = [row.totals.numbers[i] for row in rows]
         if kind is SlotKind.SUM and is_real[i - 1]:
-            return real_sums(whole, [row.totals.flags[i - 1] for row in rows])
-        return as_objects(whole) if exact else extended(whole)
+            return real_sums(integers, [row.totals.flags[i - 1] for row in rows])
+        return as_objects(integers) if exact else extended(integers)
 
     return QueryResults(
         sequence=np.array([row.sequence for row in rows], np.int64),
@@ -87,17 +88,17 @@ def as_results(program: Program, rows: Sequence[Counted], exact: bool, is_real: 
 
 
 def pack_totals(totals: Totals, is_real: Sequence[bool]) -> bytes:
-    parts = []
+    pieces = []
     for number in totals.numbers:
         size = number.bit_length() // 8 + 1
-        parts += [struct.pack("<I", size), number.to_bytes(size, "little", signed=True)]
+        pieces += [struct.pack("<I", size), number.to_bytes(size, "little", signed=True)]
     for flag, best, real in zip(totals.flags, totals.best, is_real, strict=True):
-        parts.append(struct.pack("<Bd" if real else "<Bq", flag, best))
-    return b"".join(parts)
+        pieces.append(struct.pack("<Bd" if real else "<Bq", flag, best))
+    return b"".join(pieces)
 
 
 def unpack_totals(data: bytes, is_real: Sequence[bool]) -> tuple[Totals, int]:
-    """And how many bytes were read."""
+    """The totals, and the number of bytes read."""
     totals, at = Totals.nothing(len(is_real)), 0
     for i in range(len(totals.numbers)):
         (size,) = struct.unpack_from("<I", data, at)

@@ -1,7 +1,7 @@
-"""A program over the events of one window, by visiting predecessors: every rule of event queries, in Python's numbers.
+"""Evaluates a program over the events of one window by visiting predecessors, with Python's numbers.
 
-Slow and general: what no faster way of this folder covers is counted here. An event visits every earlier event that a
-run may come from, so the cost grows with the square of the window.
+Slow, but it covers every rule of event queries. Programs run here if no faster method of this folder applies. An event
+visits every earlier event that it may follow, so the cost grows with the square of the window.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
+from ostinato.event_queries.trends.separate.buffered_events import Bools, BufferedEvents, Ints, Reads
 from ostinato.event_queries.trends.separate.edge_tests import compare_values
-from ostinato.event_queries.trends.separate.kept_events import Bools, Ints, Kept, Reads
 from ostinato.event_queries.trends.separate.totals import Totals, better
 from ostinato.kernels.numbers.python_numbers import SOME, as_multiple
 from ostinato.kernels.stopping import check_stopped
@@ -36,9 +36,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """What must not occur: for each time group the latest start (an event) of a match of it.
+    """The matches of a pattern under NOT: for each time group, the latest start (an event) of such a match.
 
-    `before` looks at matches that end before the group, `until` also at those that end in it.
+    `before` covers matches that end before the group, `until` also those that end in it.
     """
 
     before: list[int]
@@ -46,16 +46,18 @@ class Absence:
 
 
 class Visit:
-    """The events of one window, or of a whole sequence, and what was worked out about them."""
+    """The events of one window or sequence, with derived arrays."""
 
-    def __init__(self, program: Program, reads: Reads, kept: Kept, pair_tests: Sequence[PairTest]) -> None:
+    def __init__(
+        self, program: Program, reads: Reads, buffered: BufferedEvents, pair_tests: Sequence[PairTest]
+    ) -> None:
         self.program = program
         self.reads = reads
-        self.kept = kept
+        self.buffered = buffered
         self.pair_tests = pair_tests
-        self.position: Ints = kept.place if program.extent.by_place else kept.time
-        changes = np.flatnonzero(np.diff(kept.time)) + 1
-        self.bounds = [0, *changes.tolist(), len(kept.time)] if len(kept.time) else [0]
+        self.position: Ints = buffered.place if program.extent.by_place else buffered.time
+        changes = np.flatnonzero(np.diff(buffered.time)) + 1
+        self.bounds = [0, *changes.tolist(), len(buffered.time)] if len(buffered.time) else [0]
         self.group = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
         self.kinds = [slot.kind for slot in program.slots]
         self.by_label: dict[int, list[Transition]] = {}
@@ -69,16 +71,16 @@ class Visit:
             self.end_absences.setdefault(state, []).append(absence)
 
     def qualifying(self, condition: int) -> Bools:
-        return self.kept.conditions[self.reads.conditions.index(condition)]
+        return self.buffered.conditions[self.reads.conditions.index(condition)]
 
     def column(self, value: int) -> tuple[NDArray[np.generic], Bools]:
         at = self.reads.values.index(value)
-        return self.kept.values[at], self.kept.valid[at]
+        return self.buffered.values[at], self.buffered.valid[at]
 
     # --- runs ---------------------------------------------------------------------------------------------------------
 
     def totals(self) -> Totals:
-        """Of all trends among the events; nothing where a span bounds them (`totals_from`)."""
+        """The totals of all trends among the events. Programs with a span use `totals_from`."""
         starts = [
             (event, transition)
             for transition in self.program.automaton.transitions
@@ -89,7 +91,7 @@ class Visit:
         return self._run(starts, span=None)
 
     def totals_from(self, event: int) -> Totals:
-        """Of the trends that start with the event, within the span of the program."""
+        """The totals of the trends that start with the event, within the span of the program."""
         result = Totals.nothing(len(self.kinds))
         for transition in self.program.automaton.transitions:
             if transition.source == START and self.labels[transition.label][event]:
@@ -132,7 +134,7 @@ class Visit:
     def _extensions(
         self, open_nodes: Sequence[Node], events: range
     ) -> tuple[dict[tuple[int, int, int], Node], set[int]]:
-        """What the events of one time make of the runs so far, and which runs they have extended."""
+        """The runs that the events of one time create by extending open runs, and the runs that they extend."""
         new: dict[tuple[int, int, int], Node] = {}
         extended: set[int] = set()
         for event in events:
@@ -140,8 +142,8 @@ class Visit:
                 if not self.labels[label][event]:
                     continue
                 leads = {transition.source: transition for transition in transitions if transition.source != START}
-                asked = [i for i, node in enumerate(open_nodes) if node.state in leads]
-                for i in self._passing(open_nodes, asked, event, label):
+                candidates = [i for i, node in enumerate(open_nodes) if node.state in leads]
+                for i in self._passing(open_nodes, candidates, event, label):
                     node = open_nodes[i]
                     transition = leads[node.state]
                     if self._lies_between(transition.absences, node.event, event):
@@ -153,7 +155,7 @@ class Visit:
     def _lead(
         self, new: dict[tuple[int, int, int], Node], event: int, label: int, target: int, source: Totals | None
     ) -> None:
-        """Adds the runs of a source, or the one that starts here, to those that end with the event in the target."""
+        """Adds the runs of a source, or a run that starts here, to the runs that end with the event in the target."""
         node = new.setdefault((event, label, target), Node(event, label, target, Totals.nothing(len(self.kinds))))
         if source is None:
             node.totals.numbers[0] += 1
@@ -176,7 +178,7 @@ class Visit:
         return node
 
     def _value(self, slot: Slot, event: int) -> tuple[float, int]:
-        """What the event adds for each run, and what kind of value it is; 0: none."""
+        """The value that the event adds for each run, and its flags; 0 if there is none."""
         if slot.value == NO_VALUE:
             return 1, SOME
         values, valid = self.column(slot.value)
@@ -189,19 +191,19 @@ class Visit:
             return as_multiple(value)
         return value, SOME
 
-    def _passing(self, nodes: Sequence[Node], asked: list[int], event: int, label: int) -> Iterator[int]:
-        """Those of the nodes asked from which an edge leads to the event."""
+    def _passing(self, nodes: Sequence[Node], candidates: list[int], event: int, label: int) -> Iterator[int]:
+        """The candidates from which an edge leads to the event."""
         failed: set[int] = set()
-        for before in {nodes[i].label for i in asked}:
+        for before in {nodes[i].label for i in candidates}:
             for test in self.tests.get((before, label), ()):
-                mine = [i for i in asked if nodes[i].label == before]
+                mine = [i for i in candidates if nodes[i].label == before]
                 holds = self.holds(test, np.array([nodes[i].event for i in mine], np.int64), event)
                 failed.update(i for i, passed in zip(mine, holds.tolist(), strict=True) if not passed)
-        return (i for i in asked if i not in failed)
+        return (i for i in candidates if i not in failed)
 
     def holds(self, test: EdgeTest, earlier: Ints, later: int) -> Bools:
         if test.pair_test is not None:
-            names = self.kept.name
+            names = self.buffered.name
             return self.pair_tests[test.pair_test](names[earlier], np.full(len(earlier), names[later]))
         assert test.op is not None
         values, valid = self.column(test.before_value)
@@ -215,12 +217,12 @@ class Visit:
     def _lies_between(self, absences: Sequence[int], earlier: int, later: int) -> bool:
         for absence in absences:
             start = self.absences[absence].before[self.group[later]]
-            if start != NOWHERE and self.kept.time[start] > self.kept.time[earlier]:
+            if start != NOWHERE and self.buffered.time[start] > self.buffered.time[earlier]:
                 return True
         return False
 
     def _ends_well(self, node: Node, starts: Sequence[tuple[int, Transition]], span: int | None) -> bool:
-        """Whether nothing that must not follow follows; with a span also whether nothing came before."""
+        """Whether no forbidden event follows; with a span, also whether none came before."""
         first, transition = starts[0]
         if span is not None:
             for absence in transition.absences:
@@ -234,7 +236,7 @@ class Visit:
         return True
 
     def _earliest_end(self, absence: int, after: int) -> int:
-        """The first event with which a match of the absence ends whose events are all later than `after`."""
+        """The first event that ends a match of the absence with all its events after `after`."""
         latest = self.absences[absence].until
         for group in range(int(self.group[after]) + 1, len(latest)):
             if latest[group] != NOWHERE and self.group[latest[group]] > self.group[after]:
@@ -243,15 +245,15 @@ class Visit:
         return NOWHERE
 
     def _end_in(self, absence: int, group: int, after: int) -> int:
-        """Among events of one time the first that ends such a match; they differ where places are counted."""
+        """The first event of one time that ends such a match. They differ where positions count events."""
         for end in range(self.bounds[group], self.bounds[group + 1]):
-            part = self._absence(absence, only=end)
-            if part.until[group] != NOWHERE and self.group[part.until[group]] > self.group[after]:
+            absence_until = self._absence(absence, only=end)
+            if absence_until.until[group] != NOWHERE and self.group[absence_until.until[group]] > self.group[after]:
                 return end
         return NOWHERE
 
     def _absence(self, number: int, only: int = NOWHERE) -> Absence:
-        """Latest starts; with `only` that event stands alone in its time group."""
+        """Latest starts. With `only`, that event stands alone in its time group."""
         automaton = self.program.automaton.absences[number]
         tests = _by_pair(self.program.absent_edges[number]) if self.program.absent_edges else {}
         labels = [self.qualifying(c) for c in self.program.absent_qualifies[number]]
@@ -262,7 +264,7 @@ class Visit:
         for group in range(len(self.bounds) - 1):
             check_stopped()
             before.append(best)
-            found: dict[tuple[int, int, int], int] = {}
+            starts: dict[tuple[int, int, int], int] = {}
             for event in range(self.bounds[group], self.bounds[group + 1]):
                 if only not in (NOWHERE, event) and group == self.group[only]:
                     continue
@@ -272,16 +274,16 @@ class Visit:
                     start = event if transition.source == START else latest.get(transition.source, NOWHERE)
                     sources = [s for s in seen if s[2] == transition.source and s[3] > start] if tests else ()
                     for source in sources:
-                        asked = tests.get((source[1], transition.label), ())
-                        if all(self.holds(t, np.array([source[0]]), event)[0] for t in asked):
+                        conditions = tests.get((source[1], transition.label), ())
+                        if all(self.holds(t, np.array([source[0]]), event)[0] for t in conditions):
                             start = max(start, source[3])
                     if start != NOWHERE:
                         key = (event, transition.label, transition.target)
-                        found[key] = max(found.get(key, NOWHERE), start)
-            for (event, label, state), start in found.items():
+                        starts[key] = max(starts.get(key, NOWHERE), start)
+            for (event, label, state), start in starts.items():
                 if tests:
                     seen.append((event, label, state, start))
-                else:  # nothing but the state matters
+                else:  # only the state matters
                     latest[state] = max(latest.get(state, NOWHERE), start)
                 if state in automaton.accepting:
                     best = max(best, start)

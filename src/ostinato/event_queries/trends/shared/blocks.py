@@ -1,10 +1,10 @@
-"""The walk over events for plain counts: a lane collects what happens to it as a small matrix, then applies it at once.
+"""The walk over events for plain counts: a lane collects changes in a small matrix and applies many of them at once.
 
-Where queries ask for COUNT(*) only, no two events have the same time and nothing is absent, an event of a query's own
-adds cells of its lane to others, and events of its loop double `ahead`. So the lane's cells are, at any time, small
-multiples of what they were when they were last touched: `cell i = sum of small[i, j] * number j + small[i, last]`. An
-event changes a few of these small integers. Only when one of them reaches 60 bits, or the window ends, are the large
-numbers touched: once for some sixty events of the loop, instead of once for each event of the query.
+It is used for COUNT(*) without NOT, where no two events have the same time. There, an event either adds cells of a lane
+to other cells, or it belongs to a loop and doubles `ahead`. So each cell is always a small multiple of the lane's
+stored numbers: `cell i = sum of small[i, j] * number j + small[i, last]`. An event changes a few of these small
+integers. The large numbers change only when a small integer reaches 58 bits or the window ends: once for about sixty
+events of the loop, instead of once for each event of the query.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.trends.shared.layout import NONE, Layout
+from ostinato.event_queries.trends.shared.layout import NONE, SharedLayout
 from ostinato.event_queries.trends.shared.sections import (
     BURSTS,
     DONE,
@@ -72,9 +72,9 @@ from ostinato.kernels.numbers.number_calls import add, add_scaled, add_small, sh
 Ints = NDArray[np.int64]
 
 ORDER_FROM, ORDER, OPS, RECORDS = range(4)
-"""Sections of `ops`: for each query the order in which its cells are applied, those that others are added to first; for
-each action rows (into, what, sign), `what` the last column for the number 1; and all that a touch asks of its action
-side by side: looked up one by one, it took longer than the touch."""
+"""Sections of `ops`. ORDER: for each query the order in which its cells are applied; a cell comes before its sources.
+OPS: for each action rows (into, source, sign); the last column as `source` stands for the number 1. RECORDS: all fields
+of an action side by side. Looking them up one by one took longer than the action itself."""
 (
     OF_QUERY,
     OF_EXTENT,
@@ -91,13 +91,13 @@ side by side: looked up one by one, it took longer than the touch."""
     RECORD,
 ) = range(13)
 _LARGE = 1 << 58
-"""Of small numbers. Below twice this, a handful of them can be added without overflow."""
+"""Bound for small numbers. A handful of numbers below twice this bound can be added without overflow."""
 _BITS = 60
 _SPARE_LIMBS = 8
 
 
-def ops_of(layout: Layout) -> Ints | None:
-    """The actions as sums of cells; None where they aren't, or where cells feed one another in a circle."""
+def ops_of(layout: SharedLayout) -> Ints | None:
+    """The actions as sums of cells. None if they aren't sums, or if cells depend on one another in a cycle."""
     queries, actions, targets = layout.queries, layout.actions, layout.targets
     if queries.slots.any() or queries.reals.any() or queries.extremes.any():
         return None
@@ -126,10 +126,10 @@ def ops_of(layout: Layout) -> Ints | None:
     if any(order is None for order in orders):
         return None
     for action, query in enumerate(actions.query):
-        # A cell is read before it is written.
-        place = {cell: number for number, cell in enumerate(orders[query] or ())}
+        # Every cell is read before it is written.
+        rank = {cell: number for number, cell in enumerate(orders[query] or ())}
         rows[begins[action] : begins[action + 1]] = sorted(
-            rows[begins[action] : begins[action + 1]], key=lambda row: place[row[0]]
+            rows[begins[action] : begins[action + 1]], key=lambda row: rank[row[0]]
         )
     flat = np.array([cell for order in orders for cell in order or ()], np.int64)
     order_from = np.cumsum([0, *(len(order or ()) for order in orders)])
@@ -138,7 +138,8 @@ def ops_of(layout: Layout) -> Ints | None:
     return packed({ORDER_FROM: order_from, ORDER: flat, OPS: ops, RECORDS: np.array(records, np.int64).reshape(-1)})
 
 
-def _record(layout: Layout, action: int, begins: list[int]) -> list[int]:
+def _record(layout: SharedLayout, action: int, begins: list[int]) -> list[int]:
+    """The fields of an action, in the order of the OF_ constants."""
     queries, loops, windows = layout.queries, layout.loops, layout.windows
     query = int(layout.actions.query[action])
     lanes = windows.lanes[queries.extent]
@@ -147,8 +148,8 @@ def _record(layout: Layout, action: int, begins: list[int]) -> list[int]:
     log = ahead = keep = NONE
     if loop_counts[query]:
         log, ahead = int(loops.log[loop]), int(loops.ahead[loop])
-        kept = loops.keeps_cell[loops.keeps_from[loop] : loops.keeps_from[loop + 1]]
-        keep = int(kept[0]) if len(kept) else NONE
+        keeps = loops.keeps_cell[loops.keeps_from[loop] : loops.keeps_from[loop + 1]]
+        keep = int(keeps[0]) if len(keeps) else NONE
     return [
         query,
         int(queries.extent[query]),
@@ -166,7 +167,7 @@ def _record(layout: Layout, action: int, begins: list[int]) -> list[int]:
 
 
 def _order(cells: int, feeds: set[tuple[int, int]]) -> list[int] | None:
-    """Every cell before those that it is fed from; None: there is a circle."""
+    """The cells ordered so that each comes before its sources; None if there is a cycle."""
     order: list[int] = []
     left = set(range(cells))
     while left:
@@ -178,8 +179,8 @@ def _order(cells: int, feeds: set[tuple[int, int]]) -> list[int] | None:
     return order
 
 
-def one_at_a_time(symbols: Sequence[NDArray[np.int64]], layout: Layout) -> bool:
-    """Whether no symbol concerns a query twice: by two actions, or by an action and its loop."""
+def one_at_a_time(symbols: Sequence[NDArray[np.int64]], layout: SharedLayout) -> bool:
+    """Whether each symbol concerns a query at most once, by one action or one loop."""
     action_from, action, log_from, log = symbols
     loop_query = np.repeat(np.arange(len(layout.queries.extent)), np.diff(layout.queries.loop_from))
     for symbol in range(len(action_from) - 1):
@@ -193,11 +194,11 @@ def one_at_a_time(symbols: Sequence[NDArray[np.int64]], layout: Layout) -> bool:
 
 @called_kernel
 def _apply(plan, lanes, table, ops, small, query, lane, shift):  # type: ignore[no-untyped-def]
-    """The large numbers of a lane take what it collected, and `ahead` further doublings."""
+    """Applies the collected changes of a lane to its large numbers, then doubles `ahead` `shift` times."""
     base = lanes[lanes[LANE_ROW] + lane]
     cells = lanes[lanes[LANE_ROW] + lane + 1] - base
-    for place in range(ops[ops[ORDER_FROM] + query], ops[ops[ORDER_FROM] + query + 1]):
-        cell = ops[ops[ORDER] + place]
+    for index in range(ops[ops[ORDER_FROM] + query], ops[ops[ORDER_FROM] + query + 1]):
+        cell = ops[ops[ORDER] + index]
         row = small[base + cell]
         if row[cell] > 1:
             shift_left(table, base + cell, bit_length(row[cell]) - 1)
@@ -213,16 +214,16 @@ def _apply(plan, lanes, table, ops, small, query, lane, shift):  # type: ignore[
         loop = plan[plan[QUERY_LOOP_FROM] + query]
         ahead = base + plan[plan[LOOP_AHEAD] + loop]
         first, last = plan[plan[LOOP_KEEPS_FROM] + loop], plan[plan[LOOP_KEEPS_FROM] + loop + 1]
-        for place in range(first, last):
-            subtract(table, base + plan[plan[LOOP_KEEPS_CELL] + place], ahead)
+        for index in range(first, last):
+            subtract(table, base + plan[plan[LOOP_KEEPS_CELL] + index], ahead)
         shift_left(table, ahead, shift)
-        for place in range(first, last):
-            add(table, base + plan[plan[LOOP_KEEPS_CELL] + place], ahead)
+        for index in range(first, last):
+            add(table, base + plan[plan[LOOP_KEEPS_CELL] + index], ahead)
 
 
 @woven
 def _has_room(lanes, table, lane, shift):  # type: ignore[no-untyped-def]
-    """Whether the lane can take what it collected, `shift` doublings, and what one more event brings."""
+    """Whether the lane's rows have room for the collected changes, `shift` doublings and one more event."""
     if not table.exact:
         return True
     longest = np.int64(1)
@@ -233,6 +234,7 @@ def _has_room(lanes, table, lane, shift):  # type: ignore[no-untyped-def]
 
 @woven
 def _begin(lanes, small, lane):  # type: ignore[no-untyped-def]
+    """Starts a lane with no collected changes: the identity matrix."""
     base = lanes[lanes[LANE_ROW] + lane]
     cells = lanes[lanes[LANE_ROW] + lane + 1] - base
     for cell in range(cells):
@@ -243,7 +245,7 @@ def _begin(lanes, small, lane):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def _apply_extent(plan, logs, lanes, table, ops, small, extent, counters):  # type: ignore[no-untyped-def]
-    """All open lanes of the extent, up to the last entry of their logs."""
+    """Applies the collected changes of all open lanes of the extent, up to the last entry of their logs."""
     for query in range(plan[QUERIES]):
         if plan[plan[QUERY_EXTENT] + query] == extent:
             for number in range(lanes[lanes[OPEN_FIRST] + extent], lanes[lanes[OPEN_NEXT] + extent]):
@@ -262,7 +264,7 @@ def _apply_extent(plan, logs, lanes, table, ops, small, extent, counters):  # ty
                 counters[SNAPSHOTS] += shift > 0
                 if loop < plan[plan[QUERY_LOOP_FROM] + query + 1]:
                     lanes[lanes[LANE_POSITION] + position] = now
-                # Whether there is any trend is seen by the count.
+                # The count alone tells whether there is a trend.
                 for at in range(lanes[lanes[LANE_EXTREME] + lane], lanes[lanes[LANE_EXTREME] + lane + 1]):
                     lanes[lanes[LANE_HAS] + at] = 1
     return DONE
@@ -270,7 +272,7 @@ def _apply_extent(plan, logs, lanes, table, ops, small, extent, counters):  # ty
 
 @woven
 def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, positions, entries, counters):  # type: ignore[no-untyped-def]
-    """One event of a query's own, on one lane; whether there was room."""
+    """Applies one event outside the loop to one lane; returns False if a number might not fit."""
     cells = ops[record + OF_CELLS]
     base = ops[record + OF_ROW] + lane_of_query * cells
     log = ops[record + OF_LOG]
@@ -305,16 +307,16 @@ def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, position
         high = np.int64(0)
     first = ops[OPS]
     for op in range(first + 3 * ops[record + OF_OPS], first + 3 * ops[record + OF_OPS_END], 3):
-        into, what = base + ops[op], ops[op + 1]
-        if what == cells:
+        into, source = base + ops[op], ops[op + 1]
+        if source == cells:
             small[into, cells] += ops[op + 2]
         elif ops[op + 2] > 0:
             for other in range(cells + 1):
-                small[into, other] += small[base + what, other]
+                small[into, other] += small[base + source, other]
                 high |= small[into, other] ^ (small[into, other] >> 63)
         else:
             for other in range(cells + 1):
-                small[into, other] -= small[base + what, other]
+                small[into, other] -= small[base + source, other]
                 high |= small[into, other] ^ (small[into, other] >> 63)
     if high >= _LARGE:
         lane = ops[record + OF_LANE] + lane_of_query
@@ -326,7 +328,7 @@ def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, position
 def walk_blocks(  # type: ignore[no-untyped-def]
     plan, logs, log_sums, lanes, table, real, results, progress, symbols, starts, rows, ops, small, counters, stopped
 ):
-    """Sequences from `progress[SEQUENCE]` on, each to its end. As `walk`, for what `ops_of` took."""
+    """Like `walk`, for plans that `ops_of` accepts: sequences from `progress[SEQUENCE]` on, each to its end."""
     actions, action_from, records = symbols[SYMBOL_ACTION], symbols[SYMBOL_ACTION_FROM], ops[RECORDS]
     open_first, open_next, stamps = lanes[OPEN_FIRST], lanes[OPEN_NEXT], lanes[LANE_STAMP]
     positions, entries = lanes[LANE_POSITION], logs[ENTRY_ENTRIES]
@@ -359,8 +361,8 @@ def walk_blocks(  # type: ignore[no-untyped-def]
                             for number in range(first, lanes[lanes[OPEN_NEXT] + extent]):
                                 ring = plan[plan[EXTENT_LANES] + extent]
                                 _begin(lanes, small, plan[plan[QUERY_FIRST_LANE] + query] + number % ring)
-            for place in range(symbols[action_from + symbol], symbols[action_from + symbol + 1]):
-                record = records + RECORD * symbols[actions + place]
+            for index in range(symbols[action_from + symbol], symbols[action_from + symbol + 1]):
+                record = records + RECORD * symbols[actions + index]
                 extent, ring = ops[record + OF_EXTENT], ops[record + OF_RING]
                 for number in range(lanes[open_first + extent], lanes[open_next + extent]):
                     lane_of_query = number % ring if ring > 1 else 0  # a division takes as long as the rest
@@ -372,10 +374,10 @@ def walk_blocks(  # type: ignore[no-untyped-def]
                             return NUMBERS_FULL
                         lanes[stamp] = row + 1
                         counters[UPDATES] += 1
-            for place in range(
+            for index in range(
                 symbols[symbols[SYMBOL_LOG_FROM] + symbol], symbols[symbols[SYMBOL_LOG_FROM] + symbol + 1]
             ):
-                log = symbols[symbols[SYMBOL_LOG] + place]
+                log = symbols[symbols[SYMBOL_LOG] + index]
                 logs[logs[ENTRY_ENTRIES] + log] += 1
                 if logs[logs[ENTRY_FRESH] + log]:
                     logs[logs[ENTRY_FRESH] + log] = 0

@@ -1,4 +1,4 @@
-"""Programs -> Compiled: which cells a query needs, what its events add to them, and what its loops read of the logs."""
+"""Programs -> CompiledPrograms: the cells of each query, the effects of its events, the log columns of its loops."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program
 from ostinato.event_queries.trends.shared.layout import (
     NONE,
     Actions,
-    Compiled,
+    CompiledPrograms,
     Ints,
-    Layout,
     LogColumns,
     Loops,
     Queries,
-    SlotPlaces,
-    Stream,
-    Streams,
+    SharedLayout,
+    SlotIndexes,
     Targets,
+    ValueStream,
+    ValueStreams,
     Windows,
 )
 from ostinato.event_queries.trends.shared.loops import Loop, absent_conditions, loops
 
 
 class _Ranges:
-    """Lists one after another, with where each begins."""
+    """Lists one after another, with the position where each begins."""
 
     def __init__(self) -> None:
         self.begins = [0]
@@ -45,8 +45,8 @@ class _Ranges:
         return np.array([row[number] for row in self.items], np.int64)
 
 
-def compiled(programs: Sequence[Program], exact: bool, floats: frozenset[int], share: bool) -> Compiled:
-    """`floats`: the values that are doubles. `share` False: no loops, every lane takes every event itself."""
+def compiled(programs: Sequence[Program], exact: bool, floats: frozenset[int], share: bool) -> CompiledPrograms:
+    """`floats`: the values that are doubles. Without `share` no loops: lanes process every event themselves."""
     chosen = loops(programs) if share else [[] for _ in programs]
     builder = _Builder(exact, floats)
     for number, (program, some) in enumerate(zip(programs, chosen, strict=True)):
@@ -57,7 +57,7 @@ def compiled(programs: Sequence[Program], exact: bool, floats: frozenset[int], s
 class _Builder:
     def __init__(self, exact: bool, floats: frozenset[int]) -> None:
         self.exact, self.floats = exact, floats
-        self.streams = Streams()
+        self.streams = ValueStreams()
         self.extents: dict[Extent, int] = {}
         self.logs: dict[int, int] = {}
         self.log_queries: dict[int, set[int]] = {}
@@ -66,10 +66,10 @@ class _Builder:
         self.loop_rows: list[list[int]] = []
         self.action_rows: list[list[int]] = []
         self.move_rows: list[list[int]] = []
-        self.places: list[tuple[SlotPlaces, ...]] = []
+        self.slot_indexes: list[tuple[SlotIndexes, ...]] = []
         names = (
-            "loop target result eresult one eone keeps ekeeps eother other loop_slot loop_real loop_extreme "
-            "add eadd move reset feed term esource slot real extreme"
+            "loop target result full_result one full_one keeps full_keeps full_other other "
+            "loop_slot loop_real loop_extreme add full_add move reset feed term full_source slot real extreme"
         )
         self.ranges = {name: _Ranges() for name in names.split()}
 
@@ -87,21 +87,21 @@ class _Builder:
     def extent(self, extent: Extent) -> int:
         return self.extents.setdefault(extent, len(self.extents))
 
-    def finished(self) -> Compiled:
+    def finished(self) -> CompiledPrograms:
         r = self.ranges
         query, loop = _columns(self.query_rows, 8), _columns(self.loop_rows, 4)
         windows = _windows(list(self.extents))
         lanes = windows.lanes[query[0]]
         query[1] = np.cumsum(lanes) - lanes
         action, move = _columns(self.action_rows, 3), _columns(self.move_rows, 3)
-        return Compiled(
-            Layout(
+        return CompiledPrograms(
+            SharedLayout(
                 Queries(
                     extent=query[0],
                     first_lane=query[1],
                     cells=query[2],
                     slots=query[3],
-                    ecells=query[4],
+                    full_cells=query[4],
                     reals=query[5],
                     extremes=query[6],
                     loop_from=r["loop"].begin(),
@@ -110,23 +110,23 @@ class _Builder:
                     result_sign=r["result"].column(0),
                     result_cell=r["result"].column(1),
                     result_constant=query[-1],
-                    eresult_from=r["eresult"].begin(),
-                    eresult_cell=r["eresult"].column(),
+                    full_result_from=r["full_result"].begin(),
+                    full_result_cell=r["full_result"].column(),
                     one_from=r["one"].begin(),
                     one_cell=r["one"].column(),
-                    eone_from=r["eone"].begin(),
-                    eone_cell=r["eone"].column(),
+                    full_one_from=r["full_one"].begin(),
+                    full_one_cell=r["full_one"].column(),
                 ),
                 Loops(
                     log=loop[0],
                     ahead=loop[1],
-                    eahead=loop[2],
+                    full_ahead=loop[2],
                     keeps_from=r["keeps"].begin(),
                     keeps_cell=r["keeps"].column(),
-                    ekeeps_from=r["ekeeps"].begin(),
-                    ekeeps_cell=r["ekeeps"].column(),
-                    eother_from=r["eother"].begin(),
-                    eother_cell=r["eother"].column(),
+                    full_keeps_from=r["full_keeps"].begin(),
+                    full_keeps_cell=r["full_keeps"].column(),
+                    full_other_from=r["full_other"].begin(),
+                    full_other_cell=r["full_other"].column(),
                     other_from=r["other"].begin(),
                     other_cell=r["other"].column(),
                     starts=loop[-1],
@@ -137,7 +137,7 @@ class _Builder:
                     extreme_from=r["loop_extreme"].begin(),
                     extreme_log=r["loop_extreme"].column(),
                 ),
-                Targets(r["add"].begin(), r["add"].column(), r["eadd"].begin(), r["eadd"].column()),
+                Targets(r["add"].begin(), r["add"].column(), r["full_add"].begin(), r["full_add"].column()),
                 Actions(
                     query=action[0],
                     condition=action[1],
@@ -145,7 +145,7 @@ class _Builder:
                     move_from=r["move"].begin(),
                     reset_from=r["reset"].begin(),
                     reset_cell=r["reset"].column(0),
-                    reset_ecell=r["reset"].column(1),
+                    reset_full_cell=r["reset"].column(1),
                     reset_feed_from=r["feed"].begin(),
                     reset_feed=r["feed"].column(),
                     target=move[0],
@@ -153,8 +153,8 @@ class _Builder:
                     term_sign=r["term"].column(0),
                     term_cell=r["term"].column(1),
                     constant=move[1],
-                    esource_from=r["esource"].begin(),
-                    esource_cell=r["esource"].column(),
+                    full_source_from=r["full_source"].begin(),
+                    full_source_cell=r["full_source"].column(),
                     starts=move[2],
                     slot_from=r["slot"].begin(),
                     slot_stream=r["slot"].column(),
@@ -167,7 +167,7 @@ class _Builder:
                 windows,
             ),
             self.streams,
-            tuple(self.places),
+            tuple(self.slot_indexes),
         )
 
     def _log_columns(self) -> LogColumns:
@@ -177,7 +177,7 @@ class _Builder:
             for columns in self.log_columns[kind]:
                 ranges.add([stream] for stream in columns)
             arrays += [ranges.begin(), ranges.column()]
-        # A loop named its column within its log; the kernel numbers them over all logs.
+        # A loop names a column within its log; the kernel numbers the columns of all logs.
         queries = np.array([len(self.log_queries[condition]) for condition in self.logs], np.int64)
         return LogColumns(np.array(list(self.logs), np.int64), queries, *arrays)
 
@@ -195,7 +195,7 @@ def _windows(extents: list[Extent]) -> Windows:
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """What has reached `source` since an event of one of the conditions."""
+    """The trends that have reached `source` since the last event of one of the conditions (those under NOT)."""
 
     source: int
     conditions: frozenset[int]
@@ -203,26 +203,26 @@ class _Guard:
 
 @dataclass(slots=True)
 class _Value:
-    """A number as a sum of cells: what a move reads."""
+    """A number as a sum of cells, to be read by a move."""
 
     constant: int = 0
     terms: list[tuple[int, int]] = field(default_factory=list)
-    ecells: list[int] = field(default_factory=list)
+    full_cells: list[int] = field(default_factory=list)
     starts: bool = False
 
     def add(self, other: _Value) -> None:
         self.constant += other.constant
         self.terms += other.terms
-        self.ecells += other.ecells
+        self.full_cells += other.full_cells
         self.starts |= other.starts
 
 
 class _Query:
-    """One program on its way into the arrays."""
+    """Writes one program into the arrays of the builder."""
 
     def __init__(self, builder: _Builder, number: int, program: Program, some: list[Loop]) -> None:
         self.builder, self.number, self.program, self.loops = builder, number, program, some
-        self.loop_of = {loop.state: place for place, loop in enumerate(some)}
+        self.loop_of = {loop.state: index for index, loop in enumerate(some)}
         automaton = program.automaton
         steps = automaton.transitions
         guards = {self._guard(step) for step in steps if step.absences}
@@ -233,42 +233,42 @@ class _Query:
         self.guards = sorted(guards | set(self.end_guards.values()), key=lambda g: (g.source, sorted(g.conditions)))
         self.states = [state for state in range(automaton.states) if state != START]
         stored = [state for state in self.states if not (builder.exact and state in self.loop_of)]
-        self.cell = {state: place for place, state in enumerate(stored)}
-        self.ecell = {state: place for place, state in enumerate(self.states)}
-        self.guard_cell = {guard: len(stored) + place for place, guard in enumerate(self.guards)}
-        self.eguard_cell = {guard: len(self.states) + place for place, guard in enumerate(self.guards)}
-        first, efirst = len(stored) + len(self.guards), len(self.states) + len(self.guards)
-        self.ahead = [first + place for place in range(len(some))]
-        self.eahead = [efirst + place for place in range(len(some))]
-        self.cells, self.ecells = first + len(some), efirst + len(some)
-        self.slots: list[tuple[Slot, Stream]] = []
-        self.reals: list[tuple[Slot, Stream]] = []
-        self.extremes: list[tuple[Slot, Stream]] = []
-        builder.places.append(tuple(self._places(slot) for slot in program.slots))
+        self.cell = {state: index for index, state in enumerate(stored)}
+        self.full_cell = {state: index for index, state in enumerate(self.states)}
+        self.guard_cell = {guard: len(stored) + index for index, guard in enumerate(self.guards)}
+        self.full_guard_cell = {guard: len(self.states) + index for index, guard in enumerate(self.guards)}
+        first, full_first = len(stored) + len(self.guards), len(self.states) + len(self.guards)
+        self.ahead = [first + index for index in range(len(some))]
+        self.full_ahead = [full_first + index for index in range(len(some))]
+        self.cells, self.full_cells = first + len(some), full_first + len(some)
+        self.slots: list[tuple[Slot, ValueStream]] = []
+        self.reals: list[tuple[Slot, ValueStream]] = []
+        self.extremes: list[tuple[Slot, ValueStream]] = []
+        builder.slot_indexes.append(tuple(self._slot_indexes(slot) for slot in program.slots))
 
     def _guard(self, step: Transition) -> _Guard:
         return _Guard(step.source, absent_conditions(self.program, step.absences))
 
-    def _places(self, slot: Slot) -> SlotPlaces:
-        def put(slots: list[tuple[Slot, Stream]], stream: Stream) -> int:
+    def _slot_indexes(self, slot: Slot) -> SlotIndexes:
+        def put(slots: list[tuple[Slot, ValueStream]], stream: ValueStream) -> int:
             slots.append((slot, stream))
             return len(slots) - 1
 
         match slot.kind:
             case SlotKind.COUNT:
-                stream = Stream("one") if slot.value == NONE else Stream("valid", slot.value)
-                return SlotPlaces(slot, put(self.slots, stream), None, None, None)
+                stream = ValueStream("one") if slot.value == NONE else ValueStream("valid", slot.value)
+                return SlotIndexes(slot, put(self.slots, stream), None, None, None)
             case SlotKind.SUM if slot.value in self.builder.floats:
-                real = put(self.reals, Stream("real", slot.value))
-                present = put(self.extremes, Stream("valid", slot.value))
-                first, *_ = [put(self.extremes, Stream(part, slot.value)) for part in ("nan", "above", "below")]
-                return SlotPlaces(slot, None, real, present, first)
+                real = put(self.reals, ValueStream("real", slot.value))
+                present = put(self.extremes, ValueStream("valid", slot.value))
+                first, *_ = [put(self.extremes, ValueStream(kind, slot.value)) for kind in ("nan", "above", "below")]
+                return SlotIndexes(slot, None, real, present, first)
             case SlotKind.SUM:
-                number = put(self.slots, Stream("value", slot.value))
-                return SlotPlaces(slot, number, None, put(self.extremes, Stream("valid", slot.value)), None)
+                number = put(self.slots, ValueStream("value", slot.value))
+                return SlotIndexes(slot, number, None, put(self.extremes, ValueStream("valid", slot.value)), None)
             case SlotKind.MIN | SlotKind.MAX:
-                extreme = put(self.extremes, Stream(slot.kind.value, slot.value))
-                return SlotPlaces(slot, None, None, extreme, None)
+                extreme = put(self.extremes, ValueStream(slot.kind.value, slot.value))
+                return SlotIndexes(slot, None, None, extreme, None)
 
     # --- sums of cells ---
 
@@ -276,37 +276,37 @@ class _Query:
         if not step.absences:
             return self._state(step.source)
         guard = self._guard(step)
-        return _Value(0, [(1, self.guard_cell[guard])], [self.eguard_cell[guard]])
+        return _Value(0, [(1, self.guard_cell[guard])], [self.full_guard_cell[guard]])
 
     def _state(self, state: int) -> _Value:
         if state == START:
             return _Value(constant=1, starts=True)
         if state in self.cell:
-            return _Value(0, [(1, self.cell[state])], [self.ecell[state]])
-        place = self.loop_of[state]
-        others = self._others(place)
-        terms = [(1, self.ahead[place])] + [(-sign, cell) for sign, cell in others.terms]
-        return _Value(-others.constant, terms, [self.ecell[state]])
+            return _Value(0, [(1, self.cell[state])], [self.full_cell[state]])
+        index = self.loop_of[state]
+        others = self._others(index)
+        terms = [(1, self.ahead[index])] + [(-sign, cell) for sign, cell in others.terms]
+        return _Value(-others.constant, terms, [self.full_cell[state]])
 
-    def _others(self, place: int) -> _Value:
+    def _others(self, index: int) -> _Value:
         value = _Value()
-        for step in self.loops[place].others:
+        for step in self.loops[index].others:
             value.add(self._source(step))
         return value
 
     def _added(self, state: int) -> tuple[list[int], list[int]]:
-        """The cells, in both orders, that get what the state gains."""
+        """The cells, in both numberings, that gain as much as the state does."""
         cells = [self.cell[state]] if state in self.cell else []
-        ecells = [self.ecell[state]]
+        full_cells = [self.full_cell[state]]
         for guard in self.guards:
             if guard.source == state:
                 cells.append(self.guard_cell[guard])
-                ecells.append(self.eguard_cell[guard])
-        for place, loop in enumerate(self.loops):
+                full_cells.append(self.full_guard_cell[guard])
+        for index, loop in enumerate(self.loops):
             times = (loop.state == state) + sum(step.source == state for step in loop.others)
-            cells += [self.ahead[place]] * times
-            ecells += [self.eahead[place]] * times
-        return cells, ecells
+            cells += [self.ahead[index]] * times
+            full_cells += [self.full_ahead[index]] * times
+        return cells, full_cells
 
     # --- into the arrays ---
 
@@ -315,24 +315,33 @@ class _Query:
         result = self._result()
         extent = b.extent(self.program.extent)
         b.query_rows.append(
-            [extent, 0, self.cells, len(self.slots), self.ecells, len(self.reals), len(self.extremes), result.constant]
+            [
+                extent,
+                0,
+                self.cells,
+                len(self.slots),
+                self.full_cells,
+                len(self.reals),
+                len(self.extremes),
+                result.constant,
+            ]
         )
         r["result"].add(result.terms)
-        r["eresult"].add([ecell] for ecell in result.ecells)
+        r["full_result"].add([full_cell] for full_cell in result.full_cells)
         self._write_ones()
-        for place in range(len(self.loops)):
-            self._write_loop(place)
+        for index in range(len(self.loops)):
+            self._write_loop(index)
         r["loop"].begins.append(len(b.loop_rows))
         looping = {loop.label for loop in self.loops}
         steps = [step for step in self.program.automaton.transitions if step.label not in looping]
         targets = sorted({step.target for step in steps})
         first = r["target"].begins[-1]
         r["target"].begins.append(first + len(targets))
-        number_of = {state: first + place for place, state in enumerate(targets)}
+        number_of = {state: first + index for index, state in enumerate(targets)}
         for state in targets:
-            cells, ecells = self._added(state)
+            cells, full_cells = self._added(state)
             r["add"].add([cell] for cell in cells)
-            r["eadd"].add([ecell] for ecell in ecells)
+            r["full_add"].add([full_cell] for full_cell in full_cells)
         self._write_actions(steps, number_of)
 
     def _result(self) -> _Value:
@@ -342,29 +351,31 @@ class _Query:
             if guard is None:
                 value.add(self._state(state))
             else:
-                value.add(_Value(0, [(1, self.guard_cell[guard])], [self.eguard_cell[guard]]))
+                value.add(_Value(0, [(1, self.guard_cell[guard])], [self.full_guard_cell[guard]]))
         return value
 
     def _write_ones(self) -> None:
         ones = [self.guard_cell[guard] for guard in self.guards if guard.source == START]
-        eones = [self.eguard_cell[guard] for guard in self.guards if guard.source == START]
-        for place, loop in enumerate(self.loops):
+        full_ones = [self.full_guard_cell[guard] for guard in self.guards if guard.source == START]
+        for index, loop in enumerate(self.loops):
             if any(step.source == START for step in loop.others):
-                ones.append(self.ahead[place])
-                eones.append(self.eahead[place])
+                ones.append(self.ahead[index])
+                full_ones.append(self.full_ahead[index])
         self.builder.ranges["one"].add([cell] for cell in ones)
-        self.builder.ranges["eone"].add([cell] for cell in eones)
+        self.builder.ranges["full_one"].add([cell] for cell in full_ones)
 
-    def _write_loop(self, place: int) -> None:
-        b, r, loop = self.builder, self.builder.ranges, self.loops[place]
+    def _write_loop(self, index: int) -> None:
+        b, r, loop = self.builder, self.builder.ranges, self.loops[index]
         log = b.log(loop.condition, self.number)
-        others = self._others(place)
-        b.loop_rows.append([log, self.ahead[place], self.eahead[place], others.starts])
+        others = self._others(index)
+        b.loop_rows.append([log, self.ahead[index], self.full_ahead[index], others.starts])
         guards = [guard for guard in self.guards if guard.source == loop.state]
         stored = [self.cell[loop.state]] if loop.state in self.cell else []
         r["keeps"].add([cell] for cell in stored + [self.guard_cell[guard] for guard in guards])
-        r["ekeeps"].add([cell] for cell in [self.ecell[loop.state]] + [self.eguard_cell[guard] for guard in guards])
-        r["eother"].add([cell] for cell in others.ecells)
+        r["full_keeps"].add(
+            [cell] for cell in [self.full_cell[loop.state]] + [self.full_guard_cell[guard] for guard in guards]
+        )
+        r["full_other"].add([cell] for cell in others.full_cells)
         r["other"].add([cell] for _, cell in others.terms)
         for name, kind, slots, known in (
             ("loop_slot", "int", self.slots, b.streams.ints),
@@ -394,18 +405,18 @@ class _Query:
                     reads |= {cell for _, cell in value.terms}
                     writes |= set(self._added(target)[0])
                     derived |= value.constant < 0 or any(sign < 0 for sign, _ in value.terms)
-            # Sums of doubles are never subtracted from: a count that is a difference is computed first, then scaled.
+            # Nothing is subtracted from sums of doubles: a count that is a difference is computed before it is scaled.
             simple = not resets and not reads & writes and not (derived and self.reals)
             b.action_rows.append([self.number, condition, simple])
             r["move"].begins.append(len(b.move_rows))
-            r["reset"].add([self.guard_cell[guard], self.eguard_cell[guard]] for guard in resets)
+            r["reset"].add([self.guard_cell[guard], self.full_guard_cell[guard]] for guard in resets)
             for guard in resets:
-                r["feed"].add([r["loop"].begins[-2] + place] for place in self._fed(guard))
+                r["feed"].add([r["loop"].begins[-2] + index] for index in self._fed(guard))
 
     def _fed(self, guard: _Guard) -> list[int]:
         return [
-            place
-            for place, loop in enumerate(self.loops)
+            index
+            for index, loop in enumerate(self.loops)
             if any(step.absences and self._guard(step) == guard for step in loop.others)
         ]
 
@@ -413,7 +424,7 @@ class _Query:
         b, r = self.builder, self.builder.ranges
         b.move_rows.append([target, value.constant, value.starts])
         r["term"].add(value.terms)
-        r["esource"].add([ecell] for ecell in value.ecells)
+        r["full_source"].add([full_cell] for full_cell in value.full_cells)
         for name, slots, known in (
             ("slot", self.slots, b.streams.ints),
             ("real", self.reals, b.streams.reals),
@@ -422,5 +433,5 @@ class _Query:
             r[name].add([stream] for stream in _streams(slots, label, known))
 
 
-def _streams(slots: list[tuple[Slot, Stream]], label: int, known: dict[Stream, int]) -> list[int]:
+def _streams(slots: list[tuple[Slot, ValueStream]], label: int, known: dict[ValueStream, int]) -> list[int]:
     return [known.setdefault(stream, len(known)) if label in slot.labels else NONE for slot, stream in slots]

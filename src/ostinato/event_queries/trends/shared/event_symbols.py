@@ -1,4 +1,4 @@
-"""Events -> rows and symbols: conditions as one number for each row, values as streams that kernels add or compare."""
+"""Events -> rows, symbols and streams. A symbol is a set of conditions; a stream has the values for one aggregate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Events
 from ostinato.event_queries.trends.shared.blocks import one_at_a_time
-from ostinato.event_queries.trends.shared.layout import Compiled, Stream
+from ostinato.event_queries.trends.shared.layout import CompiledPrograms, ValueStream
 from ostinato.event_queries.trends.shared.sections import (
     SYMBOL_ACTION,
     SYMBOL_ACTION_FROM,
@@ -24,21 +24,21 @@ _BUCKETS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """`rows`: time, place, symbol, then the streams of integers, of keys, and of whether there is a key."""
+class SymbolRows:
+    """`rows` has time, place and symbol, then the streams of integers, the keys, and flags for "there is a key"."""
 
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
     doubles: NDArray[np.float64]
     symbols: NDArray[np.int64]
-    """For each symbol the actions and the logs of its events, packed."""
+    """For each symbol, the actions and the logs of its events, packed."""
     log_events: NDArray[np.int64]
-    """How many events each log takes."""
+    """The number of events that go into each log."""
     one_at_a_time: bool
-    """No two events that matter have the same time, and none concerns a query twice."""
+    """Whether all relevant events have different times, and each concerns a query at most once."""
 
 
-def prepared(events: Events, plan: Compiled) -> Rows:
+def prepared(events: Events, plan: CompiledPrograms) -> SymbolRows:
     used = np.unique(np.concatenate([plan.layout.actions.condition, plan.layout.logs.condition]))
     symbol, holds = _symbols(events, used)
     action_from, action = _ranges(holds[:, np.searchsorted(used, plan.layout.actions.condition)])
@@ -47,15 +47,15 @@ def prepared(events: Events, plan: Compiled) -> Rows:
     streams = plan.streams
     rows = np.empty((3 + len(streams.ints) + 2 * len(streams.extremes), len(symbol)), np.int64)
     rows[:3] = events.time, events.place, symbol
-    for place, stream in enumerate(streams.ints):
-        rows[3 + place] = _integers(events, stream)
+    for index, stream in enumerate(streams.ints):
+        rows[3 + index] = _integers(events, stream)
     first = 3 + len(streams.ints)
-    for place, stream in enumerate(streams.extremes):
-        rows[first + place], rows[first + len(streams.extremes) + place] = _keys(events, stream)
+    for index, stream in enumerate(streams.extremes):
+        rows[first + index], rows[first + len(streams.extremes) + index] = _keys(events, stream)
     doubles = np.empty((len(streams.reals), len(symbol)))
-    for place, stream in enumerate(streams.reals):
-        doubles[place] = _reals(events, stream)
-    return Rows(
+    for index, stream in enumerate(streams.reals):
+        doubles[index] = _reals(events, stream)
+    return SymbolRows(
         np.ascontiguousarray(events.starts, np.int64),
         rows,
         doubles,
@@ -82,7 +82,7 @@ def _ranges(members: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _symbols(events: Events, used: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """A number for each row, 0 where no condition holds; and which conditions hold for each number."""
+    """A symbol for each row, 0 where no condition holds; and the conditions that hold for each symbol."""
     symbol = np.zeros(len(events.time), np.int32)
     holds = np.zeros((1, len(used)), bool)
     for first in range(0, len(used), _WORD):
@@ -104,19 +104,19 @@ def _symbols(events: Events, used: NDArray[np.int64]) -> tuple[NDArray[np.int32]
 
 
 def _numbered(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The different codes, 0 first, and for each row the place of its code."""
+    """The different codes, 0 first, and for each row the index of its code."""
     buckets = np.full((2, _BUCKETS), -1, np.int64)
     known = np.zeros(_BUCKETS // 4, np.int64)
     numbers = np.empty(len(codes), np.int32)
     count = _number_codes(codes, buckets, known, numbers)
     if count <= len(known):
         return known[:count].copy(), numbers
-    every, places = np.unique(np.append(codes, 0), return_inverse=True)
+    every, code_index = np.unique(np.append(codes, 0), return_inverse=True)
     zero = int(np.searchsorted(every, 0))
     order = np.r_[zero, np.delete(np.arange(len(every)), zero)]
     number_of = np.empty(len(every), np.int32)
     number_of[order] = np.arange(len(every), dtype=np.int32)
-    return every[order], number_of[places[:-1]]
+    return every[order], number_of[code_index[:-1]]
 
 
 @borrowing_kernel
@@ -128,7 +128,7 @@ def _set_bit(codes, holds, bit):  # type: ignore[no-untyped-def]
 
 @borrowing_kernel
 def _number_codes(codes, buckets, known, numbers):  # type: ignore[no-untyped-def]
-    """How many there are; more than `known` holds: given up."""
+    """Returns the number of different codes. Stops at one more than `known` has room for."""
     known[0] = 0
     count = 1
     mask = buckets.shape[1] - 1
@@ -159,24 +159,24 @@ def _valid(events: Events, value: int) -> NDArray[np.bool_]:
     return np.ones(len(events.time), bool) if valid is None else valid
 
 
-def _integers(events: Events, stream: Stream) -> NDArray[np.int64]:
-    if stream.part == "one":
+def _integers(events: Events, stream: ValueStream) -> NDArray[np.int64]:
+    if stream.kind == "one":
         return np.ones(len(events.time), np.int64)
-    if stream.part == "valid":
+    if stream.kind == "valid":
         return _valid(events, stream.value).astype(np.int64)
     return np.where(_valid(events, stream.value), events.values[stream.value], 0).astype(np.int64)
 
 
-def _reals(events: Events, stream: Stream) -> NDArray[np.float64]:
-    """NaN and infinity count apart, as flags: one of them in a log would spoil every sum behind it."""
+def _reals(events: Events, stream: ValueStream) -> NDArray[np.float64]:
+    """NaN and infinities are replaced by 0 and have flags instead: in a log they would spoil every later sum."""
     values = events.values[stream.value].astype(np.float64)
     return np.where(_valid(events, stream.value) & np.isfinite(values), values, 0.0)
 
 
-def _keys(events: Events, stream: Stream) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _keys(events: Events, stream: ValueStream) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     valid, values = _valid(events, stream.value), events.values[stream.value]
     nothing = np.zeros(len(valid), np.int64)
-    match stream.part:
+    match stream.kind:
         case "nan":
             return nothing, valid & np.isnan(values)
         case "above":
@@ -201,7 +201,7 @@ def ordered_keys(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.
 
 
 def values_of_keys(keys: NDArray[np.int64], floats: bool) -> NDArray[np.int64] | NDArray[np.float64]:
-    """What `ordered_keys` was made of."""
+    """The inverse of `ordered_keys`."""
     if not floats:
         return keys
     return (keys ^ ((keys >> 63) & np.iinfo(np.int64).max)).view(np.float64)

@@ -1,4 +1,4 @@
-"""Takes results out of the shared kernel's arrays and puts them together, query by query."""
+"""Reads results from the shared kernel's arrays and joins them for each query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Events, Numbers, Program, QueryResults, SlotKind, joined_numbers
 from ostinato.event_queries.trends.shared.event_symbols import values_of_keys
-from ostinato.event_queries.trends.shared.layout import SlotPlaces
+from ostinato.event_queries.trends.shared.layout import SlotIndexes
 from ostinato.event_queries.trends.shared.sections import (
     RESULT_EXTREME,
     RESULT_EXTREME_ROOM,
@@ -32,7 +32,7 @@ from ostinato.kernels.numbers.number_table import to_extended, to_ints
 from ostinato.kernels.numbers.python_numbers import Extended, with_not_finite
 
 if TYPE_CHECKING:
-    from ostinato.event_queries.trends.shared.shared_engine import Work
+    from ostinato.event_queries.trends.shared.shared_engine import KernelArrays
 
 _NO_DOUBLES = Extended(np.zeros(0), np.zeros(0, np.int64))
 
@@ -49,44 +49,45 @@ class _Pieces:
     has: list[NDArray[np.int64]] = field(default_factory=list)
 
 
-class Found:
-    """Takes the kernel's results out of its arrays and puts them together."""
+class ResultCollector:
+    """Collects results from the kernel's arrays and joins them for each query."""
 
-    def __init__(self, programs: Sequence[Program], places: Sequence[tuple[SlotPlaces, ...]]) -> None:
-        self.programs, self.places = programs, places
+    def __init__(self, programs: Sequence[Program], slot_indexes: Sequence[tuple[SlotIndexes, ...]]) -> None:
+        self.programs, self.slot_indexes = programs, slot_indexes
         self.pieces = [_Pieces() for _ in programs]
 
-    def take(self, work: Work) -> None:
-        count = int(work.progress[RESULTS])
-        queries = work.layout.queries
-        column = {number: section(work.results, number, count) for number in range(RESULT_QUERY, RESULT_KEY)}
-        limbs, length = work.table.limbs[column[RESULT_ROW], 0], work.table.length[column[RESULT_ROW]]
-        some = np.flatnonzero((limbs != 0) | (length > 1))  # blocks see by the count alone whether there is any trend
-        column = {number: part[some] for number, part in column.items()}
-        room = int(work.results[RESULT_EXTREME_ROOM])
-        key, has = section(work.results, RESULT_KEY, room), section(work.results, RESULT_HAS, room)
+    def take(self, arrays: KernelArrays) -> None:
+        count = int(arrays.progress[RESULTS])
+        queries = arrays.layout.queries
+        column = {number: section(arrays.results, number, count) for number in range(RESULT_QUERY, RESULT_KEY)}
+        limbs, length = arrays.table.limbs[column[RESULT_ROW], 0], arrays.table.length[column[RESULT_ROW]]
+        some = np.flatnonzero((limbs != 0) | (length > 1))  # in blocks, the count alone tells whether there is a trend
+        column = {number: values[some] for number, values in column.items()}
+        room = int(arrays.results[RESULT_EXTREME_ROOM])
+        key, has = section(arrays.results, RESULT_KEY, room), section(arrays.results, RESULT_HAS, room)
         for query in np.unique(column[RESULT_QUERY]):
             these = np.flatnonzero(column[RESULT_QUERY] == query)
             piece = self.pieces[query]
             piece.sequence.append(column[RESULT_SEQUENCE][these])
             piece.window.append(column[RESULT_WINDOW][these])
-            numbers = to_ints if work.table.exact else to_extended
+            numbers = to_ints if arrays.table.exact else to_extended
             rows = column[RESULT_ROW][these]
-            piece.numbers.append([numbers(work.table, rows + part) for part in range(1 + queries.slots[query])])
+            piece.numbers.append([numbers(arrays.table, rows + offset) for offset in range(1 + queries.slots[query])])
             rows = column[RESULT_REAL][these]
-            piece.reals.append([to_extended(work.real, rows + part) for part in range(queries.reals[query])])
+            piece.reals.append([to_extended(arrays.real, rows + offset) for offset in range(queries.reals[query])])
             extremes = column[RESULT_EXTREME][these][:, None] + 1 + np.arange(queries.extremes[query])
             piece.keys.append(key[extremes])
             piece.has.append(has[extremes])
-        work.progress[[RESULTS, RESULT_ROWS, RESULT_REALS, RESULT_EXTREMES]] = 0
+        arrays.progress[[RESULTS, RESULT_ROWS, RESULT_REALS, RESULT_EXTREMES]] = 0
 
     def results(self, exact: bool, events: Events) -> tuple[QueryResults, ...]:
         return tuple(
-            _together(piece, places, exact, events) for piece, places in zip(self.pieces, self.places, strict=True)
+            _together(piece, slot_indexes, exact, events)
+            for piece, slot_indexes in zip(self.pieces, self.slot_indexes, strict=True)
         )
 
 
-def _together(piece: _Pieces, places: tuple[SlotPlaces, ...], exact: bool, events: Events) -> QueryResults:
+def _together(piece: _Pieces, slot_indexes: tuple[SlotIndexes, ...], exact: bool, events: Events) -> QueryResults:
     nothing = np.zeros(0, np.int64)
     sequence = np.concatenate([nothing, *piece.sequence])
     slots: list[Numbers] = []
@@ -95,24 +96,24 @@ def _together(piece: _Pieces, places: tuple[SlotPlaces, ...], exact: bool, event
     has = np.concatenate(piece.has) if piece.has else np.zeros((0, 0), np.int64)
     empty = not piece.sequence
     none: Numbers = np.zeros(0, object) if exact else _NO_DOUBLES
-    for place in places:
-        slot = place.slot
-        if place.number is not None:
-            slots.append(joined_numbers([none, *(numbers[1 + place.number] for numbers in piece.numbers)]))
-        elif place.real is not None:
-            total = joined_numbers([_NO_DOUBLES, *(numbers[place.real] for numbers in piece.reals)])
-            assert isinstance(total, Extended) and place.not_finite is not None
-            special = (has[:, place.not_finite + flag] == 1 for flag in range(3))
+    for indexes in slot_indexes:
+        slot = indexes.slot
+        if indexes.number is not None:
+            slots.append(joined_numbers([none, *(numbers[1 + indexes.number] for numbers in piece.numbers)]))
+        elif indexes.real is not None:
+            total = joined_numbers([_NO_DOUBLES, *(numbers[indexes.real] for numbers in piece.reals)])
+            assert isinstance(total, Extended) and indexes.not_finite is not None
+            special = (has[:, indexes.not_finite + flag] == 1 for flag in range(3))
             slots.append(total if empty else with_not_finite(total, *special))
         else:
-            assert place.extreme is not None
-            column = nothing if empty else keys[:, place.extreme]
+            assert indexes.extreme is not None
+            column = nothing if empty else keys[:, indexes.extreme]
             floats = events.values[slot.value].dtype == np.float64
             slots.append(values_of_keys(~column if slot.kind is SlotKind.MAX else column, floats))
-        if place.extreme is None or empty:
+        if indexes.extreme is None or empty:
             present.append(np.ones(len(sequence), bool))
         else:
-            present.append(has[:, place.extreme] == 1)
+            present.append(has[:, indexes.extreme] == 1)
     return QueryResults(
         sequence=sequence,
         window=np.concatenate([nothing, *piece.window]),

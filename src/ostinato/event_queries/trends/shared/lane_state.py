@@ -1,4 +1,4 @@
-"""A sequence's open windows <-> bytes. Logs are empty when a state is taken: every lane is up to date."""
+"""A sequence's open windows <-> bytes. Every lane is up to date when its state is saved, so logs aren't saved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.event_queries.trends.shared.layout import Layout
+from ostinato.event_queries.trends.shared.layout import SharedLayout
 from ostinato.event_queries.trends.shared.sections import (
     ENTRY_LANES,
     LANE_EXTREME,
@@ -30,7 +30,7 @@ from ostinato.kernels.numbers.number_table import grown
 from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading
 
 if TYPE_CHECKING:
-    from ostinato.event_queries.trends.shared.shared_engine import Work
+    from ostinato.event_queries.trends.shared.shared_engine import KernelArrays
 
 _VERSION = 1
 _HEADER = 2
@@ -38,8 +38,8 @@ _STATE = "the sums in the state of these event queries"
 _LARGEST_EXPONENT = 1 << 40
 
 
-def fingerprint(layout: Layout, exact: bool) -> int:
-    """Stands for the programs: a state of other ones is refused."""
+def fingerprint(layout: SharedLayout, exact: bool) -> int:
+    """Identifies the programs. A state of other programs is refused."""
     digest = hashlib.sha256(bytes([_VERSION, exact]))
     for group in layout:
         for array in group:
@@ -48,25 +48,29 @@ def fingerprint(layout: Layout, exact: bool) -> int:
     return int.from_bytes(digest.digest()[:7], "little")
 
 
-def save(work: Work, mark: int) -> bytes:
-    """Version, open windows, then for each lane its numbers as (length, limbs), its doubles, its extremes."""
-    first, following = work.part(OPEN_FIRST), work.part(OPEN_NEXT)
+def save(arrays: KernelArrays, mark: int) -> bytes:
+    """The bytes: version, open windows, then for each lane its numbers as (length, limbs), its doubles and extremes."""
+    first, following = arrays.lane_section(OPEN_FIRST), arrays.lane_section(OPEN_NEXT)
     if (first == following).all():
         return b""
-    row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
-    key, has = work.part(LANE_KEY), work.part(LANE_HAS)
+    row, real_row, extreme = (
+        arrays.lane_section(LANE_ROW),
+        arrays.lane_section(LANE_REAL_ROW),
+        arrays.lane_section(LANE_EXTREME),
+    )
+    key, has = arrays.lane_section(LANE_KEY), arrays.lane_section(LANE_HAS)
     parts = [np.array([_VERSION, mark], np.int64), first, following]
-    for lane, _query in _open_lanes(work):
+    for lane, _query in _open_lanes(arrays):
         for number in range(row[lane], row[lane + 1]):
-            used = work.table.length[number] if work.table.exact else 2
-            parts += [work.table.length[number : number + 1], work.table.limbs[number, :used]]
-        parts.append(work.real.limbs[real_row[lane] : real_row[lane + 1]].ravel())
+            used = arrays.table.length[number] if arrays.table.exact else 2
+            parts += [arrays.table.length[number : number + 1], arrays.table.limbs[number, :used]]
+        parts.append(arrays.real.limbs[real_row[lane] : real_row[lane + 1]].ravel())
         parts += [key[extreme[lane] : extreme[lane + 1]], has[extreme[lane] : extreme[lane + 1]]]
     return np.concatenate(parts).astype("<i8").tobytes()
 
 
-def load(work: Work, state: bytes, mark: int) -> None:
-    """Into lanes without windows."""
+def load(arrays: KernelArrays, state: bytes, mark: int) -> None:
+    """Restores a state into arrays without open windows."""
     check(len(state) % 8 == 0, _STATE, "its length is wrong")
     data = np.frombuffer(state, "<i8").astype(np.int64)
     if len(data) < _HEADER or data[0] != _VERSION or data[1] != mark:
@@ -76,13 +80,13 @@ def load(work: Work, state: bytes, mark: int) -> None:
             hint="start from an empty state",
         )
     with reading(_STATE):
-        at = _load_windows(work, data)
-        _load_lanes(work, data, at)
+        at = _load_windows(arrays, data)
+        _load_lanes(arrays, data, at)
 
 
-def _load_windows(work: Work, data: NDArray[np.int64]) -> int:
+def _load_windows(arrays: KernelArrays, data: NDArray[np.int64]) -> int:
     """Where they end. As many are open as there are lanes for, at most."""
-    first, following, windows = work.part(OPEN_FIRST), work.part(OPEN_NEXT), work.layout.windows
+    first, following, windows = arrays.lane_section(OPEN_FIRST), arrays.lane_section(OPEN_NEXT), arrays.layout.windows
     at = _HEADER + 2 * len(first)
     first[:], following[:] = data[_HEADER:at].reshape(2, -1)
     largest = np.where(windows.kind > 0, LARGEST // np.maximum(windows.slide, 1), 1)
@@ -97,43 +101,51 @@ def _load_windows(work: Work, data: NDArray[np.int64]) -> int:
     return at
 
 
-def _load_lanes(work: Work, data: NDArray[np.int64], at: int) -> None:
-    row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
-    for lane, query in _open_lanes(work):
-        _open(work, lane, query)
+def _load_lanes(arrays: KernelArrays, data: NDArray[np.int64], at: int) -> None:
+    row, real_row, extreme = (
+        arrays.lane_section(LANE_ROW),
+        arrays.lane_section(LANE_REAL_ROW),
+        arrays.lane_section(LANE_EXTREME),
+    )
+    for lane, query in _open_lanes(arrays):
+        _open(arrays, lane, query)
         for number in range(row[lane], row[lane + 1]):
             length = int(data[at])
-            used = length if work.table.exact else 2
+            used = length if arrays.table.exact else 2
             check(1 <= used < len(data) - at, _STATE, "a number is longer than what there is")
-            if used > work.table.limbs.shape[1]:
-                work.table = grown(work.table, columns=2 * used)
-            work.table.length[number] = length
-            work.table.limbs[number, :used] = data[at + 1 : at + 1 + used]
+            if used > arrays.table.limbs.shape[1]:
+                arrays.table = grown(arrays.table, columns=2 * used)
+            arrays.table.length[number] = length
+            arrays.table.limbs[number, :used] = data[at + 1 : at + 1 + used]
             at += 1 + used
         count = 2 * (real_row[lane + 1] - real_row[lane])
-        work.real.limbs[real_row[lane] : real_row[lane + 1]] = data[at : at + count].reshape(-1, 2)
+        arrays.real.limbs[real_row[lane] : real_row[lane + 1]] = data[at : at + count].reshape(-1, 2)
         at += count
         count = extreme[lane + 1] - extreme[lane]
         for section in (LANE_KEY, LANE_HAS):
-            work.part(section)[extreme[lane] : extreme[lane + 1]] = data[at : at + count]
+            arrays.lane_section(section)[extreme[lane] : extreme[lane + 1]] = data[at : at + count]
             at += count
-        _check_lane(work, lane)
+        _check_lane(arrays, lane)
     check(at == len(data), _STATE, "it has another length than it says")
 
 
-def _check_lane(work: Work, lane: int) -> None:
+def _check_lane(arrays: KernelArrays, lane: int) -> None:
     """Numbers are in the form of `numbers/number_table.py`."""
-    row, real_row, extreme = work.part(LANE_ROW), work.part(LANE_REAL_ROW), work.part(LANE_EXTREME)
-    table, numbers = work.table, slice(row[lane], row[lane + 1])
-    exponents = [work.real.limbs[real_row[lane] : real_row[lane + 1], 1]]
+    row, real_row, extreme = (
+        arrays.lane_section(LANE_ROW),
+        arrays.lane_section(LANE_REAL_ROW),
+        arrays.lane_section(LANE_EXTREME),
+    )
+    table, numbers = arrays.table, slice(row[lane], row[lane + 1])
+    exponents = [arrays.real.limbs[real_row[lane] : real_row[lane + 1], 1]]
     if table.exact:
         limbs, last = table.limbs[numbers], table.length[numbers, None] - 1
-        places = np.arange(limbs.shape[1])
+        limb_index = np.arange(limbs.shape[1])
         check_ranges(
             _STATE,
             {
-                "a number": (np.where(places < last, limbs, 0), 0, BASE - 1),
-                "the top of a number": (np.where(places == last, limbs, 0), -BASE, BASE - 1),
+                "a number": (np.where(limb_index < last, limbs, 0), 0, BASE - 1),
+                "the top of a number": (np.where(limb_index == last, limbs, 0), -BASE, BASE - 1),
             },
         )
     else:
@@ -141,23 +153,23 @@ def _check_lane(work: Work, lane: int) -> None:
     for some in exponents:
         check_ranges(_STATE, {"an exponent": (some, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)})
         check((some % STEP == 0).all(), _STATE, "an exponent is out of range")
-    check_ranges(_STATE, {"a flag": (work.part(LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
+    check_ranges(_STATE, {"a flag": (arrays.lane_section(LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
 
 
-def _open(work: Work, lane: int, query: int) -> None:
+def _open(arrays: KernelArrays, lane: int, query: int) -> None:
     """The logs are empty, and the lane has taken all of them."""
-    loop_from = work.layout.queries.loop_from
-    np.add.at(work.log_part(ENTRY_LANES), work.layout.loops.log[loop_from[query] : loop_from[query + 1]], 1)
-    position_from = work.part(LANE_POSITION_FROM)
-    work.part(LANE_POSITION)[position_from[lane] : position_from[lane + 1]] = 0
-    work.part(LANE_IS_OPEN)[lane] = 1
-    work.part(LANE_STAMP)[lane] = 0
+    loop_from = arrays.layout.queries.loop_from
+    np.add.at(arrays.log_section(ENTRY_LANES), arrays.layout.loops.log[loop_from[query] : loop_from[query + 1]], 1)
+    position_from = arrays.lane_section(LANE_POSITION_FROM)
+    arrays.lane_section(LANE_POSITION)[position_from[lane] : position_from[lane + 1]] = 0
+    arrays.lane_section(LANE_IS_OPEN)[lane] = 1
+    arrays.lane_section(LANE_STAMP)[lane] = 0
 
 
-def _open_lanes(work: Work) -> list[tuple[int, int]]:
-    queries, first, following = work.layout.queries, work.part(OPEN_FIRST), work.part(OPEN_NEXT)
+def _open_lanes(arrays: KernelArrays) -> list[tuple[int, int]]:
+    queries, first, following = arrays.layout.queries, arrays.lane_section(OPEN_FIRST), arrays.lane_section(OPEN_NEXT)
     return [
-        (int(queries.first_lane[query] + number % work.layout.windows.lanes[extent]), query)
+        (int(queries.first_lane[query] + number % arrays.layout.windows.lanes[extent]), query)
         for query, extent in enumerate(queries.extent)
         for number in range(first[extent], following[extent])
     ]

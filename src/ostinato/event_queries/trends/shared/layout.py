@@ -1,9 +1,12 @@
-"""What the shared kernel works from, as arrays: queries, loops, actions, logs, windows. No events here.
+"""The plan of the shared kernel as arrays: queries, loops, actions, logs, windows. No events here.
 
-Numbers live in cells, several for each lane (a query in one open window). A cell is the count (and the slots) of a
-state; of a guard, the part of a state that no NOT has cut off yet; or `ahead` of a loop (see `loops.py`). Exact counts
-don't store the state of a loop: it is `ahead` less the other sources. Doubles would lose it in that difference, so
-approximate numbers and sums of doubles do, in an order of cells of their own (`e...`: with extremes and flags).
+A lane is a query in one open window. It keeps its numbers in cells. There are three kinds of cells: the count and the
+slots of a state; those of a guard, that is of the trends in a state that no NOT has ended yet; and `ahead` of a loop
+(`loops.py` explains it).
+
+There are two numberings of cells. Exact counts don't store the state of a loop: it is `ahead` less the other sources.
+Rounding would destroy that difference of doubles. So sums of doubles, extremes and flags have a numbering in which
+every state has a cell; its names begin with `full_`.
 """
 
 from __future__ import annotations
@@ -21,16 +24,16 @@ NONE = -1
 
 
 class Queries(NamedTuple):
-    """By query. `..._from` and the entry after it bound a range of another array."""
+    """One entry for each query. `x_from[i]` and `x_from[i + 1]` bound the range of entry i in the arrays `x_...`."""
 
     extent: Ints
     first_lane: Ints
     cells: Ints
     slots: Ints
-    """COUNT and SUM of integers, beside the count itself."""
-    ecells: Ints
+    """How many COUNT and SUM of integers there are, besides the count itself."""
+    full_cells: Ints
     reals: Ints
-    """SUM of doubles."""
+    """How many SUM of doubles there are."""
     extremes: Ints
     loop_from: Ints
     target_from: Ints
@@ -38,71 +41,72 @@ class Queries(NamedTuple):
     result_sign: Ints
     result_cell: Ints
     result_constant: Ints
-    eresult_from: Ints
-    eresult_cell: Ints
+    full_result_from: Ints
+    full_result_cell: Ints
     one_from: Ints
     one_cell: Ints
-    """Cells that hold 1 when a lane opens: START."""
-    eone_from: Ints
-    eone_cell: Ints
+    """Cells that hold 1 when a lane opens: they count the empty trend at START."""
+    full_one_from: Ints
+    full_one_cell: Ints
 
 
 class Loops(NamedTuple):
     log: Ints
     ahead: Ints
-    eahead: Ints
+    full_ahead: Ints
     keeps_from: Ints
     keeps_cell: Ints
-    """Cells that get what `ahead` gains: the loop's state where it is stored, guards behind it."""
-    ekeeps_from: Ints
-    ekeeps_cell: Ints
-    eother_from: Ints
-    eother_cell: Ints
-    """The sources of `ahead` beside the state itself; the state is the first of `ekeeps_cell`."""
+    """Cells that gain as much as `ahead` does: the loop's state where it is stored, and guards behind it."""
+    full_keeps_from: Ints
+    full_keeps_cell: Ints
+    full_other_from: Ints
+    full_other_cell: Ints
+    """The sources of `ahead` other than the loop's state. That state is the first of `full_keeps_cell`."""
     other_from: Ints
     other_cell: Ints
     starts: Ints
-    """Whether START is one of the sources, without NOT."""
+    """Whether START is a source, without NOT in between."""
     slot_from: Ints
     slot_log: Ints
     real_from: Ints
     real_log: Ints
     extreme_from: Ints
     extreme_log: Ints
-    """For each slot, real and extreme of the query, the column of the log that it reads; NONE: not over this label."""
+    """For each slot, sum of doubles and extreme of the query: the column of the log that it reads. NONE: the aggregate
+    doesn't cover this label."""
 
 
 class Targets(NamedTuple):
-    """The states that labels without a loop lead to."""
+    """The states that labels without a loop lead to, and the cells that gain with each of them."""
 
     add_from: Ints
     add_cell: Ints
-    eadd_from: Ints
-    eadd_cell: Ints
+    full_add_from: Ints
+    full_add_cell: Ints
 
 
 class Actions(NamedTuple):
-    """What an event does to the lanes of one query."""
+    """The effect of an event on the lanes of one query: moves between states, and resets by NOT."""
 
     query: Ints
     condition: Ints
     simple: Ints
-    """What it reads it doesn't write: it may write at once."""
+    """Whether the action writes no cell that it reads. It may then write at once."""
     move_from: Ints
     reset_from: Ints
     reset_cell: Ints
-    reset_ecell: Ints
+    reset_full_cell: Ints
     reset_feed_from: Ints
     reset_feed: Ints
-    """The loops that have the guard among their sources."""
+    """The loops that have the reset guard among their sources."""
     # moves
     target: Ints
     term_from: Ints
     term_sign: Ints
     term_cell: Ints
     constant: Ints
-    esource_from: Ints
-    esource_cell: Ints
+    full_source_from: Ints
+    full_source_cell: Ints
     starts: Ints
     slot_from: Ints
     slot_stream: Ints
@@ -113,7 +117,7 @@ class Actions(NamedTuple):
 
 
 class LogColumns(NamedTuple):
-    """What the log of a condition keeps of its events: sums of streams of values, and their extremes."""
+    """The columns of each log: running sums and extremes of the values of its events."""
 
     condition: Ints
     queries: Ints
@@ -127,14 +131,14 @@ class LogColumns(NamedTuple):
 
 class Windows(NamedTuple):
     kind: Ints
-    """0: none, 1: by time, 2: by place."""
+    """0: no windows, 1: windows of time, 2: windows that count events."""
     length: Ints
     slide: Ints
     lanes: Ints
-    """How many windows are open at once at most."""
+    """The largest number of windows that are open at once."""
 
 
-class Layout(NamedTuple):
+class SharedLayout(NamedTuple):
     queries: Queries
     loops: Loops
     targets: Targets
@@ -144,37 +148,40 @@ class Layout(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """Numbers by row. `part`: "one", "valid", "value", "real", "min", "max", "nan", "above" (inf), "below" (-inf)."""
+class ValueStream:
+    """One number for each event, computed from the value with number `value`.
 
-    part: str
+    `kind` is one of "one", "valid", "value", "real", "min", "max", "nan", "above" (infinity) and "below" (-infinity).
+    """
+
+    kind: str
     value: int = NONE
 
 
 @dataclass(slots=True)
-class Streams:
-    """Every stream is built once, whoever asks."""
+class ValueStreams:
+    """All streams of a plan, numbered. Queries that need the same stream share it."""
 
-    ints: dict[Stream, int] = field(default_factory=dict)
-    reals: dict[Stream, int] = field(default_factory=dict)
-    extremes: dict[Stream, int] = field(default_factory=dict)
+    ints: dict[ValueStream, int] = field(default_factory=dict)
+    reals: dict[ValueStream, int] = field(default_factory=dict)
+    extremes: dict[ValueStream, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class SlotPlaces:
-    """Where the numbers of one slot are, each as a place among those of the query."""
+class SlotIndexes:
+    """Where the results of one slot are: indexes into the query's numbers, sums of doubles and extremes."""
 
     slot: Slot
     number: int | None
     real: int | None
     extreme: int | None
-    """The least, the largest, or whether there is any."""
+    """The minimum, the maximum, or the flag for "there is a value"."""
     not_finite: int | None
-    """The first of three: NaN, infinity, -infinity."""
+    """The first of three flags: NaN, infinity, -infinity."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    layout: Layout
-    streams: Streams
-    places: tuple[tuple[SlotPlaces, ...], ...]
+class CompiledPrograms:
+    layout: SharedLayout
+    streams: ValueStreams
+    slot_indexes: tuple[tuple[SlotIndexes, ...], ...]

@@ -1,9 +1,10 @@
-"""Which labels of a set of programs become loops on a shared log, and which programs can't run in the shared engine.
+"""Chooses the labels that become loops on a shared log, and says why a program can't run in the shared engine.
 
 A loop is a label whose transitions all lead to one state s, one of them from s itself: `T+`. Let `ahead` be the sum of
-the counts of its sources: what its next event would count. That event adds `ahead` to the count of s, and s is one of
-the sources, so `ahead` doubles; k events at one time make it 1 + k times as much. Nothing else changes. So a loop needs
-no work for its events: it is brought up to date from a log of them, which all queries with the same condition share.
+the counts of its sources, that is the number of trends that its next event would extend. That event adds `ahead` to the
+count of s. As s is one of the sources, `ahead` doubles; k events at one time multiply it by 1 + k. Nothing else
+changes. So the events of a loop need no work when they arrive: they go into a log, and a query reads the log when it
+needs its numbers. All queries with the same condition share the log.
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ from ostinato.event_queries.plan.event_program import BoundKind, Program
 
 TOO_MANY_WINDOWS = "too many windows are open at once"
 _MOST_CELLS = 1 << 16
-"""All numbers of all open windows are in one table, each as wide as the largest."""
+"""All numbers of all open windows are in one table, and every row is as wide as the largest number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
+    """A label that repeats: `state` is the state it leads to, `condition` the number of its condition."""
+
     label: int
     state: int
     condition: int
     others: tuple[Transition, ...]
-    """Its transitions from elsewhere."""
+    """Its transitions from other states."""
 
 
 def declined(programs: Sequence[Program]) -> str | None:
-    """Why these can't run in the shared engine; None if they can."""
+    """The reason why the programs can't run in the shared engine; None if they can."""
     for program in programs:
         if program.selection is not Selection.ANY:
             return "only SKIP TILL ANY MATCH shares"
@@ -49,7 +52,7 @@ def declined(programs: Sequence[Program]) -> str | None:
 
 
 def fitting(programs: Sequence[Program]) -> tuple[int, ...]:
-    """The programs, by number, that one table holds; those with few cells first."""
+    """The numbers of the programs that fit into one table together. Programs with few cells are preferred."""
     fits: list[int] = []
     cells = 0
     for number in sorted(range(len(programs)), key=lambda number: _cells(programs[number])):
@@ -70,22 +73,22 @@ def _windows_open(program: Program) -> int:
 
 
 def sharing_queries(programs: Sequence[Program]) -> dict[int, list[int]]:
-    """Condition -> the programs in which events of it can be a loop (Definition 4)."""
-    found: dict[int, list[int]] = {}
+    """For each condition, the programs in which its events can be a loop (Definition 4)."""
+    programs_of: dict[int, list[int]] = {}
     for number, program in enumerate(programs):
         for condition in sorted({loop.condition for loop in possible_loops(program)}):
-            found.setdefault(condition, []).append(number)
-    return found
+            programs_of.setdefault(condition, []).append(number)
+    return programs_of
 
 
 def loops(programs: Sequence[Program]) -> list[list[Loop]]:
-    """For each program the labels that become loops: most widely shared first, none that leads into another one."""
+    """The loops of each program. Widely shared labels are chosen first; no loop leads into another loop."""
     wanted = Counter({condition: len(queries) for condition, queries in sharing_queries(programs).items()})
     return [_chosen(program, wanted) for program in programs]
 
 
 def absent_conditions(program: Program, absences: Sequence[int]) -> frozenset[int]:
-    """The conditions whose events are what must not occur."""
+    """The conditions of the events that these absences forbid."""
     labels = [(absence, _single_label(program.automaton.absences[absence]) or frozenset()) for absence in absences]
     return frozenset(program.absent_qualifies[absence][label] for absence, some in labels for label in some)
 
@@ -107,20 +110,20 @@ def _feed_one_another(one: Loop, other: Loop) -> bool:
 
 
 def possible_loops(program: Program) -> list[Loop]:
-    """Every label that could be a loop."""
-    found = []
+    """All labels of the program that could be loops."""
+    candidates = []
     for label, condition in enumerate(program.qualifies):
         steps = [step for step in program.automaton.transitions if step.label == label]
         states = {step.target for step in steps}
         own = [step for step in steps if step.source == step.target and not step.absences]
         if len(states) == 1 and own:
             others = tuple(step for step in steps if step.source != step.target)
-            found.append(Loop(label, own[0].target, condition, others))
-    return found
+            candidates.append(Loop(label, own[0].target, condition, others))
+    return candidates
 
 
 def _single_label(absence: TrendAutomaton) -> frozenset[int] | None:
-    """The labels of an absence that is one event; None: it takes more events than one."""
+    """The labels of an absence of a single event; None if the absence needs several events."""
     steps = absence.transitions
     if any(step.source != START or step.target not in absence.accepting or step.absences for step in steps):
         return None

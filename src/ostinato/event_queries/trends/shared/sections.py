@@ -1,7 +1,8 @@
-"""The sections of the flat arrays that the shared kernel works on, and how they are packed.
+"""The sections of the shared kernel's flat arrays, and functions to pack them.
 
-A kernel that is given tuples of a hundred arrays compiles for minutes. So what belongs together is one array of
-integers that begins with the places of its sections: `plan[plan[LOOP_LOG] + loop]` is the log of a loop.
+A kernel with tuples of a hundred arrays as arguments compiles for minutes. So arrays that belong together are packed
+into one array of integers. It begins with the positions of its sections: `plan[plan[LOOP_LOG] + loop]` is the log of a
+loop. `tests/event_queries/trends/test_sections.py` checks the constants against the layout.
 """
 
 from __future__ import annotations
@@ -11,32 +12,33 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.trends.shared.layout import Layout
+from ostinato.event_queries.trends.shared.layout import SharedLayout
 
 Ints = NDArray[np.int64]
 
 DONE, NUMBERS_FULL, RESULTS_FULL, STOPPED = 0, 1, 2, 3
-"""What a kernel says when it stops."""
+"""Status that a kernel returns."""
 SEQUENCE, ROW, LAST_SEQUENCE, RESULTS, RESULT_ROWS, RESULT_REALS, RESULT_EXTREMES = range(7)
-"""How far it is."""
+"""Fields of `progress`: where the kernel is, and how much of the results is used."""
 BURSTS, SHARED, SNAPSHOTS, UPDATES, SAVED = range(5)
-"""What it counts."""
+"""Fields of `counters`, for the statistics."""
 FAR = np.iinfo(np.int64).max
-"""The input ends: every window is over."""
+"""The position behind all events: every window is over."""
 NOT_BEGUN = -(1 << 62)
-"""The number of a window before all others."""
+"""Stands for "no window has been opened yet"."""
 
 TIME_ROW, PLACE_ROW, SYMBOL_ROW, INT_ROWS = range(4)
-"""Of `rows`, the events: then the streams of integers, those of keys (from KEY_ROWS), whether there is one."""
+"""Rows of the array `rows`. Behind them come the streams of integers, then from KEY_ROWS on the keys of extremes, and
+from HAS_ROWS on flags for whether an event has such a key."""
 
-# --- the plan: a packed Layout ----------------------------------------------------------------------------------------
+# --- the plan: a packed SharedLayout ----------------------------------------------------------------------------------
 QUERIES, EXTENTS, LOGS, KEY_ROWS, HAS_ROWS = range(5)
 (
     QUERY_EXTENT,
     QUERY_FIRST_LANE,
     QUERY_CELLS,
     QUERY_SLOTS,
-    QUERY_ECELLS,
+    QUERY_FULL_CELLS,
     QUERY_REALS,
     QUERY_EXTREMES,
     QUERY_LOOP_FROM,
@@ -45,21 +47,21 @@ QUERIES, EXTENTS, LOGS, KEY_ROWS, HAS_ROWS = range(5)
     QUERY_RESULT_SIGN,
     QUERY_RESULT_CELL,
     QUERY_RESULT_CONSTANT,
-    QUERY_ERESULT_FROM,
-    QUERY_ERESULT_CELL,
+    QUERY_FULL_RESULT_FROM,
+    QUERY_FULL_RESULT_CELL,
     QUERY_ONE_FROM,
     QUERY_ONE_CELL,
-    QUERY_EONE_FROM,
-    QUERY_EONE_CELL,
+    QUERY_FULL_ONE_FROM,
+    QUERY_FULL_ONE_CELL,
     LOOP_LOG,
     LOOP_AHEAD,
-    LOOP_EAHEAD,
+    LOOP_FULL_AHEAD,
     LOOP_KEEPS_FROM,
     LOOP_KEEPS_CELL,
-    LOOP_EKEEPS_FROM,
-    LOOP_EKEEPS_CELL,
-    LOOP_EOTHER_FROM,
-    LOOP_EOTHER_CELL,
+    LOOP_FULL_KEEPS_FROM,
+    LOOP_FULL_KEEPS_CELL,
+    LOOP_FULL_OTHER_FROM,
+    LOOP_FULL_OTHER_CELL,
     LOOP_OTHER_FROM,
     LOOP_OTHER_CELL,
     LOOP_STARTS,
@@ -71,15 +73,15 @@ QUERIES, EXTENTS, LOGS, KEY_ROWS, HAS_ROWS = range(5)
     LOOP_EXTREME_LOG,
     TARGET_ADD_FROM,
     TARGET_ADD_CELL,
-    TARGET_EADD_FROM,
-    TARGET_EADD_CELL,
+    TARGET_FULL_ADD_FROM,
+    TARGET_FULL_ADD_CELL,
     ACTION_QUERY,
     ACTION_CONDITION,
     ACTION_SIMPLE,
     ACTION_MOVE_FROM,
     ACTION_RESET_FROM,
     ACTION_RESET_CELL,
-    ACTION_RESET_ECELL,
+    ACTION_RESET_FULL_CELL,
     ACTION_RESET_FEED_FROM,
     ACTION_RESET_FEED,
     ACTION_TARGET,
@@ -87,8 +89,8 @@ QUERIES, EXTENTS, LOGS, KEY_ROWS, HAS_ROWS = range(5)
     ACTION_TERM_SIGN,
     ACTION_TERM_CELL,
     ACTION_CONSTANT,
-    ACTION_ESOURCE_FROM,
-    ACTION_ESOURCE_CELL,
+    ACTION_FULL_SOURCE_FROM,
+    ACTION_FULL_SOURCE_CELL,
     ACTION_STARTS,
     ACTION_SLOT_FROM,
     ACTION_SLOT_STREAM,
@@ -110,9 +112,10 @@ QUERIES, EXTENTS, LOGS, KEY_ROWS, HAS_ROWS = range(5)
     EXTENT_LANES,
 ) = range(5, 81)
 
-# --- lanes: what they hold beside numbers, the open windows, what is put aside at one time ----------------------------
+# --- lanes: their state besides numbers, the open windows, gains that are put aside during one time -------------------
 ASIDE_ROWS, ASIDE_COUNT, ASIDE_SPARE, RESULT_TABLE, ASIDE_REALS, RESULT_REAL_TABLE = range(6)
-"""Rows of the tables: what targets get at one time, a count, a spare number, the results; the first two again."""
+"""First rows in the table of exact numbers: gains of targets during one time, a count, a spare number, results. Then in
+the table of doubles: gains and results."""
 (
     LANE_IS_OPEN,
     LANE_STAMP,
@@ -130,9 +133,10 @@ ASIDE_ROWS, ASIDE_COUNT, ASIDE_SPARE, RESULT_TABLE, ASIDE_REALS, RESULT_REAL_TAB
     ASIDE_KEY,
     ASIDE_HAS,
 ) = range(6, 21)
-"""A lane's stamp is the last time (by number) that it has taken; its numbers, doubles, extremes and positions in logs
-begin at ROW, REAL_ROW, EXTREME, POSITION_FROM. KEY and HAS are by (cell, extreme), the first for whether the cell has
-any trend. Windows FIRST to NEXT are open; at CHANGE another opens or closes."""
+"""A lane's stamp is the serial number of the last time that it has processed. Its numbers, doubles, extremes and
+positions in logs begin at ROW, REAL_ROW, EXTREME and POSITION_FROM. KEY and HAS have an entry for each (cell, extreme);
+the first entry of a cell says whether it has a trend. Windows FIRST to NEXT are open. At CHANGE the next one opens or
+closes."""
 
 # --- logs -------------------------------------------------------------------------------------------------------------
 (
@@ -154,10 +158,10 @@ any trend. Windows FIRST to NEXT are open; at CHANGE another opens or closes."""
     ENTRY_STACK_ENTRY,
     ENTRY_STACK_KEY,
 ) = range(17)
-"""By log: where its entries begin, how many there are, the last time (by number) at which it got one or will get one,
-whether a lane was brought up to date since, its open lanes. By entry: events, by how many bits all before it lengthen a
-number, how many before it have several events, which these are. By column and entry: running sums in two parts, and the
-stack of extremes."""
+"""For each log: first entry, number of entries, serial number of the last time with an entry, whether a lane was
+brought up to date since, number of open lanes. For each entry: number of events, bits by which all earlier entries
+lengthen a number, number of earlier entries with several events (ties), and these entries. For each column and entry:
+running sums in two halves, and the stack of extremes."""
 
 # --- results and symbols ----------------------------------------------------------------------------------------------
 RESULT_ROOM, RESULT_EXTREME_ROOM = range(2)
@@ -175,28 +179,29 @@ SYMBOL_ACTION_FROM, SYMBOL_ACTION, SYMBOL_LOG_FROM, SYMBOL_LOG = range(4)
 
 
 def packed(sections: Mapping[int, Ints], single: Mapping[int, int] | None = None) -> Ints:
-    """One array: single numbers and the places of the sections, then the sections."""
+    """One array: single numbers and the positions of the sections, then the sections themselves."""
     single = single or {}
     head = np.zeros(len(sections) + len(single), np.int64)
     at = len(head)
     for section, array in sections.items():
         head[section] = at
         at += len(array)
-    for place, number in single.items():
-        head[place] = number
+    for index, number in single.items():
+        head[index] = number
     return np.concatenate([head, *sections.values()]).astype(np.int64)
 
 
 def section(data: Ints, number: int, length: int) -> Ints:
-    """A section, to be read and written."""
+    """A view of a section, to be read and written."""
     return data[data[number] : data[number] + length]
 
 
-def packed_plan(layout: Layout, int_streams: int, key_streams: int) -> Ints:
+def packed_plan(layout: SharedLayout, int_streams: int, key_streams: int) -> Ints:
+    """The layout as one array, with the numbers of streams."""
     arrays = [array for group in layout for array in group]
     first = INT_ROWS + int_streams
     return packed(
-        {QUERY_EXTENT + place: array for place, array in enumerate(arrays)},
+        {QUERY_EXTENT + index: array for index, array in enumerate(arrays)},
         {
             QUERIES: len(layout.queries.extent),
             EXTENTS: len(layout.windows.kind),

@@ -1,9 +1,9 @@
-"""The shared engine: queries that repeat the same events keep one log of them (HAMLET, 2021, and beyond).
+"""The shared engine: queries that repeat the same events share one log of these events (HAMLET, 2021, and beyond).
 
-HAMLET shares the propagation of counts through a burst of events of a Kleene label, as coefficients of snapshots. Where
-no condition between adjacent events decides, the coefficients are powers of two (`loops.py`), so nothing needs to be
-propagated: an event of the label costs the same whatever the number of queries, and a query pays when an event of its
-own arrives. What goes in and comes out is said by `event_queries/plan/event_program.py`.
+HAMLET shares the propagation of counts through a burst of events of a Kleene label, as coefficients of snapshots.
+Without conditions between adjacent events the coefficients are powers of two (`loops.py`), so nothing has to be
+propagated. An event of the label costs the same for any number of queries. A query pays when an event of its other
+labels arrives. `event_queries/plan/event_program.py` defines input and output.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ostinato.event_queries.trends.engine_choice import declined, needs_graphlet
 from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
 from ostinato.event_queries.trends.shared.blocks import ops_of, walk_blocks
 from ostinato.event_queries.trends.shared.compile import compiled
-from ostinato.event_queries.trends.shared.event_symbols import Rows, prepared
-from ostinato.event_queries.trends.shared.lane_results import Found
+from ostinato.event_queries.trends.shared.event_symbols import SymbolRows, prepared
+from ostinato.event_queries.trends.shared.lane_results import ResultCollector
 from ostinato.event_queries.trends.shared.lane_state import fingerprint, load, save
-from ostinato.event_queries.trends.shared.layout import Compiled, Layout
+from ostinato.event_queries.trends.shared.layout import CompiledPrograms, SharedLayout
 from ostinato.event_queries.trends.shared.sections import (
     ASIDE_COUNT,
     ASIDE_HAS,
@@ -91,24 +91,25 @@ __all__ = ["SharedEngine", "Sharing", "declined"]
 
 Sharing = Literal["dynamic", "always", "never"]
 PROGRAMS = "programs on one log"
-"""In the statistics: the programs that ran here."""
+"""Name of this engine's number of programs in the statistics."""
 
 _NEAR = np.iinfo(np.int64).min
 _RESULTS = 512
 
 
 class SharedEngine(TrendEngine):
-    """`sharing` "never": every lane takes every event itself. Without conditions between adjacent events sharing always
-    pays, so "dynamic" is "always" there; with them `graphlets/graphlet_engine.py` decides for each burst."""
+    """With `sharing="never"`, every lane processes every event itself. Without conditions between adjacent events,
+    sharing always pays, so "dynamic" means "always". With such conditions, `graphlets/graphlet_engine.py` decides for
+    each burst."""
 
     def __init__(self, programs: Sequence[Program], exact: bool, sharing: Sharing = "dynamic") -> None:
         self.programs = tuple(programs)
         self.exact = exact
         self.sharing: Sharing = sharing
-        self._plans: dict[frozenset[int], tuple[Compiled, NDArray[np.int64] | None]] = {}
+        self._plans: dict[frozenset[int], tuple[CompiledPrograms, NDArray[np.int64] | None]] = {}
         self._graphlets = GraphletEngine(programs, exact, sharing) if needs_graphlets(programs) else None
 
-    def _plan(self, events: Events) -> tuple[Compiled, NDArray[np.int64] | None]:
+    def _plan(self, events: Events) -> tuple[CompiledPrograms, NDArray[np.int64] | None]:
         floats = frozenset(number for number, column in enumerate(events.values) if column.dtype == np.float64)
         if floats not in self._plans:
             plan = compiled(self.programs, self.exact, floats, self.sharing != "never")
@@ -120,28 +121,28 @@ class SharedEngine(TrendEngine):
             return self._graphlets.advance(events, states, until)
         plan, ops = self._plan(events)
         sequences = len(events.starts) - 1
-        work = Work(plan, self.exact, prepared(events, plan))
-        found = Found(self.programs, plan.places)
+        arrays = KernelArrays(plan, self.exact, prepared(events, plan))
+        collector = ResultCollector(self.programs, plan.slot_indexes)
         ends = np.full(sequences, FAR) if until is None else np.ascontiguousarray(until, np.int64)
         if until is None and not any(states):
-            work.run(0, sequences, ends, found, ops)
-            kept: list[bytes] = [b""] * sequences
+            arrays.run(0, sequences, ends, collector, ops)
+            new_states: list[bytes] = [b""] * sequences
         else:
-            kept = []
+            new_states = []
             mark = fingerprint(plan.layout, self.exact)
             for sequence in range(sequences):
                 if states[sequence]:
-                    load(work, states[sequence], mark)
-                work.run(sequence, sequence + 1, ends, found)
-                kept.append(b"" if until is None else work.kept(mark))
-        statistics = {PROGRAMS: len(self.programs), **work.statistics()}
-        return EngineStep(found.results(self.exact, events), tuple(kept), statistics)
+                    load(arrays, states[sequence], mark)
+                arrays.run(sequence, sequence + 1, ends, collector)
+                new_states.append(b"" if until is None else arrays.saved_state(mark))
+        statistics = {PROGRAMS: len(self.programs), **arrays.statistics()}
+        return EngineStep(collector.results(self.exact, events), tuple(new_states), statistics)
 
 
-class Work:
-    """The arrays of one call."""
+class KernelArrays:
+    """The arrays that the kernel works on during one call."""
 
-    def __init__(self, plan: Compiled, exact: bool, rows: Rows) -> None:
+    def __init__(self, plan: CompiledPrograms, exact: bool, rows: SymbolRows) -> None:
         self.layout = layout = plan.layout
         self.rows = rows
         self.plan = packed_plan(layout, len(plan.streams.ints), len(plan.streams.extremes))
@@ -149,12 +150,12 @@ class Work:
         queries = layout.queries
         lanes_of = layout.windows.lanes[queries.extent]
         query_of = np.repeat(np.arange(len(lanes_of)), lanes_of)
-        width, ewidth = 1 + queries.slots, 1 + queries.extremes
+        width, extreme_width = 1 + queries.slots, 1 + queries.extremes
         targets = int(np.diff(queries.target_from).max(initial=0))
-        widest, reals, extremes = int(width.max()), int(queries.reals.max()), int(ewidth.max())
+        widest, reals, extremes = int(width.max()), int(queries.reals.max()), int(extreme_width.max())
         row = _begins((queries.cells * width)[query_of])
-        real_row = _begins((queries.ecells * queries.reals)[query_of])
-        extreme = _begins((queries.ecells * ewidth)[query_of])
+        real_row = _begins((queries.full_cells * queries.reals)[query_of])
+        extreme = _begins((queries.full_cells * extreme_width)[query_of])
         position_from = _begins(np.diff(queries.loop_from)[query_of])
         lengths = {
             LANE_IS_OPEN: len(query_of),
@@ -195,10 +196,10 @@ class Work:
         self.counters = np.zeros(5, np.int64)
         self.forget()
 
-    def part(self, number: int) -> NDArray[np.int64]:
+    def lane_section(self, number: int) -> NDArray[np.int64]:
         return section(self.lanes, number, self._lengths[number])
 
-    def log_part(self, number: int) -> NDArray[np.int64]:
+    def log_section(self, number: int) -> NDArray[np.int64]:
         return section(self.logs, number, self._log_lengths[number])
 
     def run(
@@ -206,14 +207,14 @@ class Work:
         first: int,
         last: int,
         until: NDArray[np.int64],
-        found: Found,
+        collector: ResultCollector,
         ops: NDArray[np.int64] | None = None,
     ) -> None:
-        """Sequences `first` to before `last`; with `ops`, and where the rows allow it, in blocks and to the end."""
+        """Runs the kernel over sequences `first` to before `last`. With `ops`, and if the rows allow it, in blocks."""
         rows = self.rows
         blocks = ops is not None and rows.one_at_a_time
         cells = int(self.layout.queries.cells.max())
-        small = np.zeros((int(self.part(LANE_ROW)[-1]) if blocks else 0, 1 + cells), np.int64)
+        small = np.zeros((int(self.lane_section(LANE_ROW)[-1]) if blocks else 0, 1 + cells), np.int64)
         self.progress[[SEQUENCE, ROW, LAST_SEQUENCE]] = first, rows.starts[first], last
         while True:
             if blocks:
@@ -231,12 +232,12 @@ class Work:
             if status == NUMBERS_FULL:
                 self.table = grown(self.table)
                 continue
-            found.take(self)
+            collector.take(self)
             if status == DONE:
                 return
 
-    def kept(self, mark: int) -> bytes:
-        """The state of the sequence at hand; then there is room for the next."""
+    def saved_state(self, mark: int) -> bytes:
+        """Saves the state of the current sequence, then clears the arrays for the next one."""
         while True:
             status = bring_up(self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.counters)
             if status == DONE:
@@ -247,12 +248,14 @@ class Work:
         return state
 
     def forget(self) -> None:
-        """No window is open, the logs are empty."""
-        self.part(LANE_IS_OPEN)[:] = 0
+        """Clears the arrays: no window is open, and the logs are empty."""
+        self.lane_section(LANE_IS_OPEN)[:] = 0
         for number, value in ((ENTRY_ENTRIES, 0), (ENTRY_FRESH, 1), (ENTRY_LANES, 0), (ENTRY_STACK_SIZE, 0)):
-            self.log_part(number)[:] = value
-        self.part(OPEN_FIRST)[:] = self.part(OPEN_NEXT)[:] = np.where(self.layout.windows.kind > 0, NOT_BEGUN, 0)
-        self.part(OPEN_CHANGE)[:] = _NEAR
+            self.log_section(number)[:] = value
+        self.lane_section(OPEN_FIRST)[:] = self.lane_section(OPEN_NEXT)[:] = np.where(
+            self.layout.windows.kind > 0, NOT_BEGUN, 0
+        )
+        self.lane_section(OPEN_CHANGE)[:] = _NEAR
 
     def statistics(self) -> dict[str, int]:
         counts = [int(count) for count in self.counters]
@@ -273,8 +276,8 @@ def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return begins
 
 
-def _logs(layout: Layout, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[int, int]]:
-    """Room for an entry for each row that a log takes, and one more; sums of doubles with their errors."""
+def _logs(layout: SharedLayout, rows: SymbolRows) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[int, int]]:
+    """Empty logs with room for an entry for each of their events and one more, sums of doubles, and section lengths."""
     logs = len(layout.logs.condition)
     room = rows.log_events.astype(np.int64) + 1
     entry_from = _begins(room)

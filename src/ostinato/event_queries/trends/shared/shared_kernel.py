@@ -1,9 +1,9 @@
-"""The shared engine's walk over events: logs get every event of their condition, lanes only what is theirs alone.
+"""The shared engine's walk over events. A log gets every event of its condition; a lane only sees the other events.
 
-For each time: windows that are over are closed, new ones opened; lanes of queries that the time's events change
-otherwise than through a loop are brought up to date and changed; then the logs get their entries. The kernel stops
-where a number would not fit or the results are full. It can be called again with more room: a lane's stamp says whether
-it has taken the time at hand.
+The kernel processes all events of one time together, in three steps. It closes windows that are over and opens new
+ones. It brings lanes up to date that these events change other than through a loop, and changes them. Then the logs get
+their entries. The kernel stops when a number wouldn't fit or the results are full. The driver makes room and calls it
+again; a lane's stamp says whether the lane has already processed the time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from ostinato.event_queries.trends.shared.sections import (
     EXTENT_LANES,
     EXTENTS,
     FAR,
-    LANE_EXTREME,
     LANE_STAMP,
     LAST_SEQUENCE,
     LOG_QUERIES,
@@ -38,7 +37,6 @@ from ostinato.event_queries.trends.shared.sections import (
     PLACE_ROW,
     QUERIES,
     QUERY_EXTENT,
-    QUERY_EXTREMES,
     QUERY_FIRST_LANE,
     QUERY_LOOP_FROM,
     ROW,
@@ -62,6 +60,7 @@ from ostinato.kernels.numbers.number_calls import woven
 
 @woven
 def _loops_now(plan, logs, query, serial):  # type: ignore[no-untyped-def]
+    """Whether an event of this time belongs to a loop of the query."""
     for loop in range(plan[plan[QUERY_LOOP_FROM] + query], plan[plan[QUERY_LOOP_FROM] + query + 1]):
         if logs[logs[ENTRY_MARKED] + plan[plan[LOOP_LOG] + loop]] == serial:
             return True
@@ -70,24 +69,24 @@ def _loops_now(plan, logs, query, serial):  # type: ignore[no-untyped-def]
 
 @woven
 def _act(plan, logs, log_sums, lanes, table, real, symbols, rows, doubles, span, serial, counters):  # type: ignore[no-untyped-def]
-    """The actions of a time's events, on all lanes that they concern."""
+    """Applies the actions of one time's events to the lanes of their queries."""
     first, last, _low, _high = span
     for row in range(first, last):
         symbol = rows[SYMBOL_ROW, row]
         end = symbols[symbols[SYMBOL_ACTION_FROM] + symbol + 1]
-        for place in range(symbols[symbols[SYMBOL_ACTION_FROM] + symbol], end):
-            action = symbols[symbols[SYMBOL_ACTION] + place]
+        for index in range(symbols[symbols[SYMBOL_ACTION_FROM] + symbol], end):
+            action = symbols[symbols[SYMBOL_ACTION] + index]
             query = plan[plan[ACTION_QUERY] + action]
             alone = last - first == 1 and plan[plan[ACTION_SIMPLE] + action] == 1
             if alone:
                 if (
                     (
-                        place + 1 < end
-                        and plan[plan[ACTION_QUERY] + symbols[symbols[SYMBOL_ACTION] + place + 1]] == query
+                        index + 1 < end
+                        and plan[plan[ACTION_QUERY] + symbols[symbols[SYMBOL_ACTION] + index + 1]] == query
                     )
                     or (
-                        place > symbols[symbols[SYMBOL_ACTION_FROM] + symbol]
-                        and plan[plan[ACTION_QUERY] + symbols[symbols[SYMBOL_ACTION] + place - 1]] == query
+                        index > symbols[symbols[SYMBOL_ACTION_FROM] + symbol]
+                        and plan[plan[ACTION_QUERY] + symbols[symbols[SYMBOL_ACTION] + index - 1]] == query
                     )
                     or _loops_now(plan, logs, query, serial)
                 ):
@@ -102,9 +101,8 @@ def _act(plan, logs, log_sums, lanes, table, real, symbols, rows, doubles, span,
                     return NUMBERS_FULL
                 counters[UPDATES] += 1
                 if alone:
-                    ewidth = 1 + plan[plan[QUERY_EXTREMES] + query]
                     for move in range(plan[plan[ACTION_MOVE_FROM] + action], plan[plan[ACTION_MOVE_FROM] + action + 1]):
-                        if is_possible(plan, move, lanes, lanes[lanes[LANE_EXTREME] + lane], ewidth):
+                        if is_possible(plan, lanes, query, lane, move):
                             move_at_once(plan, lanes, table, real, rows, doubles, row, move, query, lane)
                 else:
                     take_time(
@@ -129,10 +127,11 @@ def _act(plan, logs, log_sums, lanes, table, real, symbols, rows, doubles, span,
 
 @woven
 def _enter_logs(plan, logs, log_sums, symbols, rows, doubles, first, last, serial, counters):  # type: ignore[no-untyped-def]
+    """Appends the events of one time to the logs of their conditions."""
     for row in range(first, last):
         symbol = rows[SYMBOL_ROW, row]
-        for place in range(symbols[symbols[SYMBOL_LOG_FROM] + symbol], symbols[symbols[SYMBOL_LOG_FROM] + symbol + 1]):
-            log = symbols[symbols[SYMBOL_LOG] + place]
+        for index in range(symbols[symbols[SYMBOL_LOG_FROM] + symbol], symbols[symbols[SYMBOL_LOG_FROM] + symbol + 1]):
+            log = symbols[symbols[SYMBOL_LOG] + index]
             if logs[logs[ENTRY_FRESH] + log]:
                 logs[logs[ENTRY_FRESH] + log] = 0
                 counters[BURSTS] += 1
@@ -182,7 +181,10 @@ def walk(  # type: ignore[no-untyped-def]
     counters,
     stopped,
 ):
-    """Sequences from `progress[SEQUENCE]` to before `progress[LAST_SEQUENCE]`, each to its end and its `until`."""
+    """Walks over the sequences from `progress[SEQUENCE]` to before `progress[LAST_SEQUENCE]`.
+
+    Closes the windows of a sequence that end at or before its `until`.
+    """
     while progress[SEQUENCE] < progress[LAST_SEQUENCE]:
         sequence = progress[SEQUENCE]
         end = starts[sequence + 1]
@@ -200,10 +202,10 @@ def walk(  # type: ignore[no-untyped-def]
                 span = (first, last, np.iinfo(np.int64).min, FAR)
                 for row in range(first, last):
                     symbol = rows[SYMBOL_ROW, row]
-                    for place in range(
+                    for index in range(
                         symbols[symbols[SYMBOL_LOG_FROM] + symbol], symbols[symbols[SYMBOL_LOG_FROM] + symbol + 1]
                     ):
-                        logs[logs[ENTRY_MARKED] + symbols[symbols[SYMBOL_LOG] + place]] = serial
+                        logs[logs[ENTRY_MARKED] + symbols[symbols[SYMBOL_LOG] + index]] = serial
                 status = _take_windows(
                     plan, logs, log_sums, lanes, table, real, results, progress,
                     symbols, rows, doubles, span, serial, counters,
@@ -236,7 +238,7 @@ def walk(  # type: ignore[no-untyped-def]
 
 @borrowing_kernel
 def bring_up(plan, logs, log_sums, lanes, table, real, counters):  # type: ignore[no-untyped-def]
-    """Every open lane up to the last entry of its logs, so that the logs can be forgotten."""
+    """Brings every open lane up to the last entry of its logs, so that the logs can be emptied."""
     for query in range(plan[QUERIES]):
         extent = plan[plan[QUERY_EXTENT] + query]
         for number in range(lanes[lanes[OPEN_FIRST] + extent], lanes[lanes[OPEN_NEXT] + extent]):

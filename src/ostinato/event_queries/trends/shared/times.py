@@ -1,25 +1,28 @@
-"""A lane takes all events of one time: several of them, those under NOT, and whatever reads what it writes."""
+"""A lane processes all events of one time together.
+
+It is used for several events at one time, for events under NOT, and for actions that read cells that they write.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ostinato.event_queries.trends.shared.lane import is_possible, moved_extreme
+from ostinato.event_queries.trends.shared.lane_cells import cells_of_lane
 from ostinato.event_queries.trends.shared.logs import WORD, add_keeps, add_times_sum, take_extreme, take_extremes
-from ostinato.event_queries.trends.shared.places import cell_widths, lane_starts
 from ostinato.event_queries.trends.shared.sections import (
     ACTION_CONSTANT,
-    ACTION_ESOURCE_CELL,
-    ACTION_ESOURCE_FROM,
+    ACTION_FULL_SOURCE_CELL,
+    ACTION_FULL_SOURCE_FROM,
     ACTION_MOVE_FROM,
     ACTION_QUERY,
     ACTION_REAL_FROM,
     ACTION_REAL_STREAM,
     ACTION_RESET_CELL,
-    ACTION_RESET_ECELL,
     ACTION_RESET_FEED,
     ACTION_RESET_FEED_FROM,
     ACTION_RESET_FROM,
+    ACTION_RESET_FULL_CELL,
     ACTION_SLOT_FROM,
     ACTION_SLOT_STREAM,
     ACTION_TARGET,
@@ -39,7 +42,6 @@ from ostinato.event_queries.trends.shared.sections import (
     HAS_ROWS,
     INT_ROWS,
     KEY_ROWS,
-    LANE_EXTREME,
     LANE_HAS,
     LANE_KEY,
     LANE_POSITION,
@@ -51,13 +53,13 @@ from ostinato.event_queries.trends.shared.sections import (
     LOG_REAL_FROM,
     LOG_REAL_STREAM,
     LOOP_AHEAD,
-    LOOP_EAHEAD,
-    LOOP_EKEEPS_CELL,
-    LOOP_EKEEPS_FROM,
-    LOOP_EOTHER_CELL,
-    LOOP_EOTHER_FROM,
     LOOP_EXTREME_FROM,
     LOOP_EXTREME_LOG,
+    LOOP_FULL_AHEAD,
+    LOOP_FULL_KEEPS_CELL,
+    LOOP_FULL_KEEPS_FROM,
+    LOOP_FULL_OTHER_CELL,
+    LOOP_FULL_OTHER_FROM,
     LOOP_KEEPS_CELL,
     LOOP_KEEPS_FROM,
     LOOP_LOG,
@@ -69,7 +71,6 @@ from ostinato.event_queries.trends.shared.sections import (
     LOOP_SLOT_LOG,
     LOOP_STARTS,
     PLACE_ROW,
-    QUERY_EXTREMES,
     QUERY_LOOP_FROM,
     QUERY_TARGET_FROM,
     SYMBOL_ACTION,
@@ -79,8 +80,8 @@ from ostinato.event_queries.trends.shared.sections import (
     SYMBOL_ROW,
     TARGET_ADD_CELL,
     TARGET_ADD_FROM,
-    TARGET_EADD_CELL,
-    TARGET_EADD_FROM,
+    TARGET_FULL_ADD_CELL,
+    TARGET_FULL_ADD_FROM,
 )
 from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.kernels.numbers.number_calls import (
@@ -99,76 +100,82 @@ from ostinato.kernels.numbers.number_calls import (
 
 @woven
 def _move_aside(plan, lanes, table, real, rows, doubles, row, move, query, lane):  # type: ignore[no-untyped-def]
-    """The move's sum is added to what its target gets at this time."""
-    width, reals, ewidth = cell_widths(plan, query)
-    base, real_base, extreme_base = lane_starts(lanes, lane)
+    """Adds the sum of the move's sources to the gain of its target at this time, which is put aside."""
+    base, width, real_base, reals, extreme_base, extreme_width = cells_of_lane(plan, lanes, query, lane)
     slot = plan[plan[ACTION_TARGET] + move] - plan[plan[QUERY_TARGET_FROM] + query]
-    into, rinto, einto = lanes[ASIDE_ROWS] + slot * width, lanes[ASIDE_REALS] + slot * reals, slot * ewidth
+    into, real_into, extreme_into = (
+        lanes[ASIDE_ROWS] + slot * width,
+        lanes[ASIDE_REALS] + slot * reals,
+        slot * extreme_width,
+    )
     count = lanes[ASIDE_COUNT]
     if not lanes[lanes[ASIDE_USED] + slot]:
         lanes[lanes[ASIDE_USED] + slot] = 1
-        for part in range(width):
-            set_zero(table, into + part)
-        for part in range(reals):
-            set_zero(real, rinto + part)
-        for part in range(ewidth):
-            lanes[lanes[ASIDE_HAS] + einto + part] = 0
+        for offset in range(width):
+            set_zero(table, into + offset)
+        for offset in range(reals):
+            set_zero(real, real_into + offset)
+        for offset in range(extreme_width):
+            lanes[lanes[ASIDE_HAS] + extreme_into + offset] = 0
     set_small(table, count, plan[plan[ACTION_CONSTANT] + move])
     for term in range(plan[plan[ACTION_TERM_FROM] + move], plan[plan[ACTION_TERM_FROM] + move + 1]):
-        what = base + plan[plan[ACTION_TERM_CELL] + term] * width
+        addend = base + plan[plan[ACTION_TERM_CELL] + term] * width
         if plan[plan[ACTION_TERM_SIGN] + term] > 0:
-            add(table, count, what)
+            add(table, count, addend)
         else:
-            subtract(table, count, what)
-        for part in range(1, width):
+            subtract(table, count, addend)
+        for offset in range(1, width):
             if plan[plan[ACTION_TERM_SIGN] + term] > 0:
-                add(table, into + part, what + part)
+                add(table, into + offset, addend + offset)
             else:
-                subtract(table, into + part, what + part)
+                subtract(table, into + offset, addend + offset)
     add(table, into, count)
-    for part in range(width - 1):
-        stream = plan[plan[ACTION_SLOT_STREAM] + plan[plan[ACTION_SLOT_FROM] + move] + part]
+    for offset in range(width - 1):
+        stream = plan[plan[ACTION_SLOT_STREAM] + plan[plan[ACTION_SLOT_FROM] + move] + offset]
         if stream >= 0:
-            add_scaled(table, into + 1 + part, count, rows[INT_ROWS + stream, row])
-    for part in range(reals):
-        for source in range(plan[plan[ACTION_ESOURCE_FROM] + move], plan[plan[ACTION_ESOURCE_FROM] + move + 1]):
-            add(real, rinto + part, real_base + plan[plan[ACTION_ESOURCE_CELL] + source] * reals + part)
-        stream = plan[plan[ACTION_REAL_STREAM] + plan[plan[ACTION_REAL_FROM] + move] + part]
+            add_scaled(table, into + 1 + offset, count, rows[INT_ROWS + stream, row])
+    for offset in range(reals):
+        for source in range(plan[plan[ACTION_FULL_SOURCE_FROM] + move], plan[plan[ACTION_FULL_SOURCE_FROM] + move + 1]):
+            add(real, real_into + offset, real_base + plan[plan[ACTION_FULL_SOURCE_CELL] + source] * reals + offset)
+        stream = plan[plan[ACTION_REAL_STREAM] + plan[plan[ACTION_REAL_FROM] + move] + offset]
         if stream >= 0:
-            add_scaled_float(real, rinto + part, table, count, doubles[stream, row])
-    for part in range(ewidth):
-        key, has = moved_extreme(plan, lanes, rows, row, move, extreme_base, ewidth, part)
-        if has and (not lanes[lanes[ASIDE_HAS] + einto + part] or key < lanes[lanes[ASIDE_KEY] + einto + part]):
-            lanes[lanes[ASIDE_KEY] + einto + part] = key
-            lanes[lanes[ASIDE_HAS] + einto + part] = 1
+            add_scaled_float(real, real_into + offset, table, count, doubles[stream, row])
+    for offset in range(extreme_width):
+        key, has = moved_extreme(plan, lanes, rows, row, move, extreme_base, extreme_width, offset)
+        if has and (
+            not lanes[lanes[ASIDE_HAS] + extreme_into + offset] or key < lanes[lanes[ASIDE_KEY] + extreme_into + offset]
+        ):
+            lanes[lanes[ASIDE_KEY] + extreme_into + offset] = key
+            lanes[lanes[ASIDE_HAS] + extreme_into + offset] = 1
 
 
 @woven
 def _commit(plan, lanes, table, real, query, lane):  # type: ignore[no-untyped-def]
-    """Each target's sum goes to the cells that get it."""
-    width, reals, ewidth = cell_widths(plan, query)
-    base, real_base, extreme_base = lane_starts(lanes, lane)
+    """Adds the gain of each target to its cells."""
+    base, width, real_base, reals, extreme_base, extreme_width = cells_of_lane(plan, lanes, query, lane)
     first = plan[plan[QUERY_TARGET_FROM] + query]
     for target in range(first, plan[plan[QUERY_TARGET_FROM] + query + 1]):
         slot = target - first
         if lanes[lanes[ASIDE_USED] + slot]:
             lanes[lanes[ASIDE_USED] + slot] = 0
-            for place in range(plan[plan[TARGET_ADD_FROM] + target], plan[plan[TARGET_ADD_FROM] + target + 1]):
-                for part in range(width):
+            for index in range(plan[plan[TARGET_ADD_FROM] + target], plan[plan[TARGET_ADD_FROM] + target + 1]):
+                for offset in range(width):
                     add(
                         table,
-                        base + plan[plan[TARGET_ADD_CELL] + place] * width + part,
-                        lanes[ASIDE_ROWS] + slot * width + part,
+                        base + plan[plan[TARGET_ADD_CELL] + index] * width + offset,
+                        lanes[ASIDE_ROWS] + slot * width + offset,
                     )
-            for place in range(plan[plan[TARGET_EADD_FROM] + target], plan[plan[TARGET_EADD_FROM] + target + 1]):
-                ecell = plan[plan[TARGET_EADD_CELL] + place]
-                for part in range(reals):
-                    add(real, real_base + ecell * reals + part, lanes[ASIDE_REALS] + slot * reals + part)
-                for part in range(ewidth):
-                    at = slot * ewidth + part
+            for index in range(
+                plan[plan[TARGET_FULL_ADD_FROM] + target], plan[plan[TARGET_FULL_ADD_FROM] + target + 1]
+            ):
+                full_cell = plan[plan[TARGET_FULL_ADD_CELL] + index]
+                for offset in range(reals):
+                    add(real, real_base + full_cell * reals + offset, lanes[ASIDE_REALS] + slot * reals + offset)
+                for offset in range(extreme_width):
+                    at = slot * extreme_width + offset
                     take_extreme(
                         lanes,
-                        extreme_base + ecell * ewidth + part,
+                        extreme_base + full_cell * extreme_width + offset,
                         lanes[lanes[ASIDE_KEY] + at],
                         lanes[lanes[ASIDE_HAS] + at],
                     )
@@ -176,145 +183,141 @@ def _commit(plan, lanes, table, real, query, lane):  # type: ignore[no-untyped-d
 
 @woven
 def _reset(plan, lanes, table, real, query, lane, reset, feeding):  # type: ignore[no-untyped-def]
-    """An event under NOT: what the guard holds can't go on any more. Those that feed loops come after their events."""
-    width, reals, ewidth = cell_widths(plan, query)
-    base, real_base, extreme_base = lane_starts(lanes, lane)
+    """An event under NOT ends all trends of the guard. Guards that feed loops are reset after the loops' events."""
+    cells = cells_of_lane(plan, lanes, query, lane)
+    base, width, real_base, reals, extreme_base, extreme_width = cells
     first, last = plan[plan[ACTION_RESET_FEED_FROM] + reset], plan[plan[ACTION_RESET_FEED_FROM] + reset + 1]
     if (last > first) != feeding:
         return
-    guard, eguard = base + plan[plan[ACTION_RESET_CELL] + reset] * width, plan[plan[ACTION_RESET_ECELL] + reset]
+    guard, full_guard = base + plan[plan[ACTION_RESET_CELL] + reset] * width, plan[plan[ACTION_RESET_FULL_CELL] + reset]
     if table.exact:
-        for place in range(first, last):
-            ahead = base + plan[plan[LOOP_AHEAD] + plan[plan[ACTION_RESET_FEED] + place]] * width
-            for part in range(width):
-                subtract(table, ahead + part, guard + part)
-    for part in range(width):
-        set_zero(table, guard + part)
-    for part in range(reals):
-        set_zero(real, real_base + eguard * reals + part)
-    for part in range(ewidth):
-        lanes[lanes[LANE_HAS] + extreme_base + eguard * ewidth + part] = 0
-    for place in range(first, last):
-        _sum_ahead(
-            plan,
-            plan[plan[ACTION_RESET_FEED] + place],
-            lanes,
-            table,
-            real,
-            (base, width, real_base, reals),
-            extreme_base,
-            ewidth,
-        )
+        for index in range(first, last):
+            ahead = base + plan[plan[LOOP_AHEAD] + plan[plan[ACTION_RESET_FEED] + index]] * width
+            for offset in range(width):
+                subtract(table, ahead + offset, guard + offset)
+    for offset in range(width):
+        set_zero(table, guard + offset)
+    for offset in range(reals):
+        set_zero(real, real_base + full_guard * reals + offset)
+    for offset in range(extreme_width):
+        lanes[lanes[LANE_HAS] + extreme_base + full_guard * extreme_width + offset] = 0
+    for index in range(first, last):
+        _sum_ahead(plan, plan[plan[ACTION_RESET_FEED] + index], lanes, table, real, cells)
 
 
 @woven
-def _sum_ahead(plan, loop, lanes, table, real, places, extreme_base, ewidth):  # type: ignore[no-untyped-def]
-    """`ahead` from its sources again, where it can't be had by subtraction."""
-    base, width, real_base, reals = places
+def _sum_ahead(plan, loop, lanes, table, real, cells):  # type: ignore[no-untyped-def]
+    """Computes `ahead` from its sources again, for numbers that can't be subtracted without loss."""
+    base, width, real_base, reals, extreme_base, extreme_width = cells
     if not table.exact:
         ahead = base + plan[plan[LOOP_AHEAD] + loop] * width
         state = base + plan[plan[LOOP_KEEPS_CELL] + plan[plan[LOOP_KEEPS_FROM] + loop]] * width
-        for part in range(width):
-            copy(table, ahead + part, state + part)
-            for place in range(plan[plan[LOOP_OTHER_FROM] + loop], plan[plan[LOOP_OTHER_FROM] + loop + 1]):
-                add(table, ahead + part, base + plan[plan[LOOP_OTHER_CELL] + place] * width + part)
+        for offset in range(width):
+            copy(table, ahead + offset, state + offset)
+            for index in range(plan[plan[LOOP_OTHER_FROM] + loop], plan[plan[LOOP_OTHER_FROM] + loop + 1]):
+                add(table, ahead + offset, base + plan[plan[LOOP_OTHER_CELL] + index] * width + offset)
         if plan[plan[LOOP_STARTS] + loop]:
             add_small(table, ahead, np.int64(1))
-    eahead = plan[plan[LOOP_EAHEAD] + loop]
-    estate = plan[plan[LOOP_EKEEPS_CELL] + plan[plan[LOOP_EKEEPS_FROM] + loop]]
-    for part in range(reals):
-        copy(real, real_base + eahead * reals + part, real_base + estate * reals + part)
-        for place in range(plan[plan[LOOP_EOTHER_FROM] + loop], plan[plan[LOOP_EOTHER_FROM] + loop + 1]):
+    full_ahead = plan[plan[LOOP_FULL_AHEAD] + loop]
+    full_state = plan[plan[LOOP_FULL_KEEPS_CELL] + plan[plan[LOOP_FULL_KEEPS_FROM] + loop]]
+    for offset in range(reals):
+        copy(real, real_base + full_ahead * reals + offset, real_base + full_state * reals + offset)
+        for index in range(plan[plan[LOOP_FULL_OTHER_FROM] + loop], plan[plan[LOOP_FULL_OTHER_FROM] + loop + 1]):
             add(
-                real, real_base + eahead * reals + part, real_base + plan[plan[LOOP_EOTHER_CELL] + place] * reals + part
+                real,
+                real_base + full_ahead * reals + offset,
+                real_base + plan[plan[LOOP_FULL_OTHER_CELL] + index] * reals + offset,
             )
-    for part in range(ewidth):
-        at = extreme_base + eahead * ewidth + part
-        lanes[lanes[LANE_HAS] + at] = 1 if part == 0 and plan[plan[LOOP_STARTS] + loop] else 0
+    for offset in range(extreme_width):
+        at = extreme_base + full_ahead * extreme_width + offset
+        lanes[lanes[LANE_HAS] + at] = 1 if offset == 0 and plan[plan[LOOP_STARTS] + loop] else 0
         lanes[lanes[LANE_KEY] + at] = 0
-        here = extreme_base + estate * ewidth + part
+        here = extreme_base + full_state * extreme_width + offset
         take_extreme(lanes, at, lanes[lanes[LANE_KEY] + here], lanes[lanes[LANE_HAS] + here])
-        for place in range(plan[plan[LOOP_EOTHER_FROM] + loop], plan[plan[LOOP_EOTHER_FROM] + loop + 1]):
-            here = extreme_base + plan[plan[LOOP_EOTHER_CELL] + place] * ewidth + part
+        for index in range(plan[plan[LOOP_FULL_OTHER_FROM] + loop], plan[plan[LOOP_FULL_OTHER_FROM] + loop + 1]):
+            here = extreme_base + plan[plan[LOOP_FULL_OTHER_CELL] + index] * extreme_width + offset
             take_extreme(lanes, at, lanes[lanes[LANE_KEY] + here], lanes[lanes[LANE_HAS] + here])
 
 
 @woven
 def _enters(symbols, symbol, log):  # type: ignore[no-untyped-def]
-    for place in range(symbols[symbols[SYMBOL_LOG_FROM] + symbol], symbols[symbols[SYMBOL_LOG_FROM] + symbol + 1]):
-        if symbols[symbols[SYMBOL_LOG] + place] == log:
+    """Whether events of the symbol go into the log."""
+    for index in range(symbols[symbols[SYMBOL_LOG_FROM] + symbol], symbols[symbols[SYMBOL_LOG_FROM] + symbol + 1]):
+        if symbols[symbols[SYMBOL_LOG] + index] == log:
             return True
     return False
 
 
 @woven
 def _loop_now(plan, lanes, table, real, symbols, rows, doubles, span, loop, query, lane):  # type: ignore[no-untyped-def]
-    """A loop takes the events of this time, those within the lane's window."""
-    width, reals, ewidth = cell_widths(plan, query)
-    base, real_base, extreme_base = lane_starts(lanes, lane)
+    """Applies to a loop the events of this time that are inside the lane's window."""
+    cells = cells_of_lane(plan, lanes, query, lane)
+    base, width, real_base, reals, extreme_base, extreme_width = cells
     first, last, low_place, high_place = span
     log = plan[plan[LOOP_LOG] + loop]
     events = np.int64(0)
     for row in range(first, last):
         if low_place <= rows[PLACE_ROW, row] < high_place and _enters(symbols, rows[SYMBOL_ROW, row], log):
             events += 1
-    if events == 0 or not lanes[lanes[LANE_HAS] + extreme_base + plan[plan[LOOP_EAHEAD] + loop] * ewidth]:
+    if events == 0 or not lanes[lanes[LANE_HAS] + extreme_base + plan[plan[LOOP_FULL_AHEAD] + loop] * extreme_width]:
         return
-    ahead, rahead = base + plan[plan[LOOP_AHEAD] + loop] * width, real_base + plan[plan[LOOP_EAHEAD] + loop] * reals
-    add_keeps(plan, loop, table, real, base, width, real_base, reals, True)
-    for part in range(width - 1):
-        scale(table, ahead + 1 + part, events + 1)
-    for part in range(reals):
-        scale(real, rahead + part, events + 1)
+    ahead, real_ahead = (
+        base + plan[plan[LOOP_AHEAD] + loop] * width,
+        real_base + plan[plan[LOOP_FULL_AHEAD] + loop] * reals,
+    )
+    add_keeps(plan, loop, table, real, cells, True)
+    for offset in range(width - 1):
+        scale(table, ahead + 1 + offset, events + 1)
+    for offset in range(reals):
+        scale(real, real_ahead + offset, events + 1)
     for row in range(first, last):
         if low_place <= rows[PLACE_ROW, row] < high_place and _enters(symbols, rows[SYMBOL_ROW, row], log):
-            for part in range(width - 1):
-                column = plan[plan[LOOP_SLOT_LOG] + plan[plan[LOOP_SLOT_FROM] + loop] + part]
+            for offset in range(width - 1):
+                column = plan[plan[LOOP_SLOT_LOG] + plan[plan[LOOP_SLOT_FROM] + loop] + offset]
                 if column >= 0:
                     value = rows[INT_ROWS + plan[plan[LOG_INT_STREAM] + plan[plan[LOG_INT_FROM] + log] + column], row]
                     add_times_sum(
-                        table, ahead + 1 + part, ahead, value >> WORD, value & ((1 << WORD) - 1), lanes[ASIDE_SPARE]
+                        table, ahead + 1 + offset, ahead, value >> WORD, value & ((1 << WORD) - 1), lanes[ASIDE_SPARE]
                     )
-            for part in range(reals):
-                column = plan[plan[LOOP_REAL_LOG] + plan[plan[LOOP_REAL_FROM] + loop] + part]
+            for offset in range(reals):
+                column = plan[plan[LOOP_REAL_LOG] + plan[plan[LOOP_REAL_FROM] + loop] + offset]
                 if column >= 0:
                     value = doubles[plan[plan[LOG_REAL_STREAM] + plan[plan[LOG_REAL_FROM] + log] + column], row]
-                    add_scaled_float(real, rahead + part, table, ahead, value)
-            for part in range(ewidth - 1):
-                column = plan[plan[LOOP_EXTREME_LOG] + plan[plan[LOOP_EXTREME_FROM] + loop] + part]
+                    add_scaled_float(real, real_ahead + offset, table, ahead, value)
+            for offset in range(extreme_width - 1):
+                column = plan[plan[LOOP_EXTREME_LOG] + plan[plan[LOOP_EXTREME_FROM] + loop] + offset]
                 if column >= 0:
                     stream = plan[plan[LOG_EXTREME_STREAM] + plan[plan[LOG_EXTREME_FROM] + log] + column]
-                    at = extreme_base + plan[plan[LOOP_EAHEAD] + loop] * ewidth + 1 + part
+                    at = extreme_base + plan[plan[LOOP_FULL_AHEAD] + loop] * extreme_width + 1 + offset
                     take_extreme(lanes, at, rows[plan[KEY_ROWS] + stream, row], rows[plan[HAS_ROWS] + stream, row])
     scale(table, ahead, events + 1)
-    add_keeps(plan, loop, table, real, base, width, real_base, reals, False)
-    take_extremes(plan, loop, lanes, extreme_base, ewidth)
+    add_keeps(plan, loop, table, real, cells, False)
+    take_extremes(plan, loop, lanes, cells)
 
 
 @called_kernel
 def take_time(plan, logs, log_sums, lanes, table, real, symbols, rows, doubles, span, serial, query, lane, counters):  # type: ignore[no-untyped-def]
-    """A lane takes all events of a time at once: every sum is formed before any is changed."""
-    ewidth = 1 + plan[plan[QUERY_EXTREMES] + query]
+    """Applies all events of a time to a lane: all sums are computed before any cell changes."""
     first, last, low_place, high_place = span
     for row in range(first, last):
         if low_place <= rows[PLACE_ROW, row] < high_place:
             symbol = rows[SYMBOL_ROW, row]
-            for place in range(
+            for index in range(
                 symbols[symbols[SYMBOL_ACTION_FROM] + symbol], symbols[symbols[SYMBOL_ACTION_FROM] + symbol + 1]
             ):
-                action = symbols[symbols[SYMBOL_ACTION] + place]
+                action = symbols[symbols[SYMBOL_ACTION] + index]
                 if plan[plan[ACTION_QUERY] + action] == query:
                     for move in range(plan[plan[ACTION_MOVE_FROM] + action], plan[plan[ACTION_MOVE_FROM] + action + 1]):
-                        if is_possible(plan, move, lanes, lanes[lanes[LANE_EXTREME] + lane], ewidth):
+                        if is_possible(plan, lanes, query, lane, move):
                             _move_aside(plan, lanes, table, real, rows, doubles, row, move, query, lane)
     for feeding in range(2):
         for row in range(first, last):
             if low_place <= rows[PLACE_ROW, row] < high_place:
                 symbol = rows[SYMBOL_ROW, row]
-                for place in range(
+                for index in range(
                     symbols[symbols[SYMBOL_ACTION_FROM] + symbol], symbols[symbols[SYMBOL_ACTION_FROM] + symbol + 1]
                 ):
-                    action = symbols[symbols[SYMBOL_ACTION] + place]
+                    action = symbols[symbols[SYMBOL_ACTION] + index]
                     if plan[plan[ACTION_QUERY] + action] == query:
                         for reset in range(
                             plan[plan[ACTION_RESET_FROM] + action], plan[plan[ACTION_RESET_FROM] + action + 1]

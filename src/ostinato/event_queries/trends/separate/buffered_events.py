@@ -1,7 +1,7 @@
-"""Events that a query still needs, beside those that arrive: what the engine keeps where running sums don't do.
+"""The buffer of events that a query still needs, for programs that running sums can't evaluate.
 
-A program that tests pairs of events, or counts within a span, is evaluated when a window is over, from its events. The
-events of open windows are kept as columns, only those that the program reads.
+A program that tests pairs of events, or counts within a span, is evaluated when a window is over. Until then, the
+engine buffers the events as columns, and only the columns that the program reads.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ Ints = NDArray[np.int64]
 Values = NDArray[np.int64] | NDArray[np.float64]
 
 
-KEPT_STATE = "the events in the state of an event query"
+BUFFER_STATE = "the events in the state of an event query"
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """Which conditions and values a program reads, in order of their numbers."""
+    """The conditions and values that a program reads, in order of their numbers."""
 
     conditions: tuple[int, ...]
     values: tuple[int, ...]
     all_rows: bool
-    """Whether events that qualify for nothing matter."""
+    """Whether events that qualify for no label also matter."""
 
     @classmethod
     def of(cls, program: Program) -> Reads:
-        conditions = {*program.qualifies, *(c for part in program.absent_qualifies for c in part)}
-        tests: list[EdgeTest] = [*program.edges, *(test for part in program.absent_edges for test in part)]
+        conditions = {*program.qualifies, *(c for absent in program.absent_qualifies for c in absent)}
+        tests: list[EdgeTest] = [*program.edges, *(test for absent in program.absent_edges for test in absent)]
         values = {slot.value for slot in program.slots} | {v for t in tests for v in (t.before_value, t.after_value)}
         return cls(tuple(sorted(conditions)), tuple(sorted(values - {NO_VALUE})), program.selection is Selection.STRICT)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BufferedEvents:
     """Events of one sequence in order. `conditions` and `values` are those of `Reads`, in its order."""
 
     time: Ints
     place: Ints
     name: Ints
-    """By which tests of pairs know the event (`PairTest`); in a state, how many of the sequence came after it."""
+    """The event's name in tests of pairs (`PairTest`). In a state: how many events of the sequence came after it."""
     conditions: tuple[Bools, ...]
     values: tuple[Values, ...]
     valid: tuple[Bools, ...]
 
-    def part(self, chosen: slice | Bools | Ints) -> Kept:
-        return Kept(
+    def select(self, chosen: slice | Bools | Ints) -> BufferedEvents:
+        return BufferedEvents(
             self.time[chosen],
             self.place[chosen],
             self.name[chosen],
@@ -66,12 +66,12 @@ class Kept:
         )
 
 
-def arriving(reads: Reads, events: Events, start: int, end: int) -> Kept:
+def arriving(reads: Reads, events: Events, start: int, end: int) -> BufferedEvents:
     """The rows of one sequence that the program reads."""
     rows = slice(start, end)
     nowhere = np.zeros(end - start, bool)
     conditions = tuple(events.conditions[i][rows] for i in reads.conditions)
-    found = Kept(
+    arrived = BufferedEvents(
         events.time[rows],
         events.place[rows],
         np.arange(start, end, dtype=np.int64),
@@ -80,46 +80,46 @@ def arriving(reads: Reads, events: Events, start: int, end: int) -> Kept:
         tuple(~nowhere if (valid := events.valid[i]) is None else valid[rows] for i in reads.values),
     )
     if reads.all_rows:
-        return found
-    return found.part(np.logical_or.reduce(conditions) if conditions else nowhere)
+        return arrived
+    return arrived.select(np.logical_or.reduce(conditions) if conditions else nowhere)
 
 
-def together(parts: Sequence[Kept]) -> Kept:
-    """One after another."""
-    if len(parts) == 1:
-        return parts[0]
-    columns = range(len(parts[0].values))
-    return Kept(
-        np.concatenate([part.time for part in parts]),
-        np.concatenate([part.place for part in parts]),
-        np.concatenate([part.name for part in parts]),
-        tuple(np.concatenate([part.conditions[i] for part in parts]) for i in range(len(parts[0].conditions))),
-        tuple(_concatenated(*(part.values[i] for part in parts)) for i in columns),
-        tuple(np.concatenate([part.valid[i] for part in parts]) for i in columns),
+def together(buffers: Sequence[BufferedEvents]) -> BufferedEvents:
+    """The events of all buffers, one after another."""
+    if len(buffers) == 1:
+        return buffers[0]
+    columns = range(len(buffers[0].values))
+    return BufferedEvents(
+        np.concatenate([each.time for each in buffers]),
+        np.concatenate([each.place for each in buffers]),
+        np.concatenate([each.name for each in buffers]),
+        tuple(np.concatenate([each.conditions[i] for each in buffers]) for i in range(len(buffers[0].conditions))),
+        tuple(_concatenated(*(each.values[i] for each in buffers)) for i in columns),
+        tuple(np.concatenate([each.valid[i] for each in buffers]) for i in columns),
     )
 
 
-def _concatenated(*parts: Values) -> Any:
-    return np.concatenate(parts)
+def _concatenated(*buffers: Values) -> Any:
+    return np.concatenate(buffers)
 
 
-def pack_kept(kept: Kept) -> bytes:
-    columns: Sequence[NDArray[np.generic]] = (kept.time, kept.place, kept.name, *kept.values)
-    bits: Sequence[Bools] = (*kept.conditions, *kept.valid)
+def pack_events(buffered: BufferedEvents) -> bytes:
+    columns: Sequence[NDArray[np.generic]] = (buffered.time, buffered.place, buffered.name, *buffered.values)
+    bits: Sequence[Bools] = (*buffered.conditions, *buffered.valid)
     return b"".join(
         [
-            struct.pack("<q", len(kept.time)),
+            struct.pack("<q", len(buffered.time)),
             *(np.ascontiguousarray(column).tobytes() for column in columns),
             *(np.packbits(column).tobytes() for column in bits),
         ]
     )
 
 
-def unpack_kept(data: bytes, reads: Reads, types: Sequence[np.dtype[np.generic]]) -> Kept:
+def unpack_events(data: bytes, reads: Reads, types: Sequence[np.dtype[np.generic]]) -> BufferedEvents:
     (count,) = struct.unpack_from("<q", data)
     columns, bit_columns = 3 + len(types), len(reads.conditions) + len(reads.values)
     size = 8 + 8 * columns * count + bit_columns * ((count + 7) // 8)
-    check(count >= 0 and size == len(data), KEPT_STATE, "they have another length than they say")
+    check(count >= 0 and size == len(data), BUFFER_STATE, "they have another length than they say")
     at = 8
 
     def column(kind: np.dtype[np.generic]) -> NDArray[np.generic]:
@@ -133,19 +133,18 @@ def unpack_kept(data: bytes, reads: Reads, types: Sequence[np.dtype[np.generic]]
         at += size
         return np.unpackbits(np.frombuffer(data, np.uint8, size, at - size), count=count).astype(bool)
 
-    whole = np.dtype(np.int64)
-    time, place, name = (column(whole) for _ in range(3))
+    time, place, name = (column(np.dtype(np.int64)) for _ in range(3))
     values = tuple(column(kind) for kind in types)
     conditions = tuple(bits() for _ in reads.conditions)
     valid = tuple(bits() for _ in reads.values)
-    kept = Kept(time, place, name, conditions, values, valid)  # type: ignore[arg-type]
+    buffered = BufferedEvents(time, place, name, conditions, values, valid)  # type: ignore[arg-type]
     check_ranges(
-        KEPT_STATE,
+        BUFFER_STATE,
         {
-            "time": (kept.time, -LARGEST, LARGEST),
-            "place": (kept.place, -LARGEST, LARGEST),
-            "number": (kept.name, 0, LARGEST),
+            "time": (buffered.time, -LARGEST, LARGEST),
+            "place": (buffered.place, -LARGEST, LARGEST),
+            "number": (buffered.name, 0, LARGEST),
         },
     )
-    check_ascending(KEPT_STATE, time=kept.time, place=kept.place)
-    return kept
+    check_ascending(BUFFER_STATE, time=buffered.time, place=buffered.place)
+    return buffered
