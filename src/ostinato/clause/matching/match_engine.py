@@ -22,7 +22,7 @@ from ostinato.clause.matching.spans import Spans
 from ostinato.clause.matching.symbols import ALWAYS, symbols_of
 from ostinato.clause.query.clause import MatchMode, Skip, SkipKind
 from ostinato.errors import MatchError
-from ostinato.expressions.run_conditions.interpreter import Conditions
+from ostinato.expressions.run_conditions.run_registers import Conditions
 from ostinato.rows.batches import Mask
 from ostinato.rows.matches import Matches, ranges
 

@@ -21,11 +21,12 @@ from ostinato.event_queries.enumeration.event_search import build_event_search
 from ostinato.event_queries.enumeration.event_tables import Steps
 from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions import types as t
-from ostinato.expressions.run_conditions.interpreter import Conditions, check, update
+from ostinato.expressions.run_conditions.interpreter import check
 from ostinato.expressions.run_conditions.lowering import lower_conditions
 from ostinato.expressions.run_conditions.opcodes import Keep
 from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
+from ostinato.expressions.run_conditions.run_registers import Conditions, update
 from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Literal, Navigation, Operator, walk
 from ostinato.kernels.kernel_cache import called_kernel
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.expressions import types as t
-from ostinato.expressions.run_conditions.interpreter import Conditions
 from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.expressions.run_conditions.run_registers import Conditions
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 

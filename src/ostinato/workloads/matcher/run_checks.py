@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
-from ostinato.expressions.run_conditions.interpreter import Conditions, check, update, value_of
+from ostinato.expressions.run_conditions.interpreter import check, value_of
 from ostinato.expressions.run_conditions.opcodes import Keep
 from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
 from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.expressions.run_conditions.run_registers import Conditions, update
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.workloads.matcher.quick_checks import QuickTables
 from ostinato.workloads.matcher.register_reads import LastBirths, Reads, no_births
