@@ -1,4 +1,4 @@
-"""Runs conditions over the run while the search consumes rows. Compiled once, for every query.
+"""Evaluates conditions over the run while the search consumes rows. One compiled interpreter serves all queries.
 
 NaN follows Spark: equal to itself, greater than everything else.
 """
@@ -80,7 +80,7 @@ _JUMP_IF_TRUE = int(Op.JUMP_IF_TRUE)
 _JUMP_UNLESS_NULL = int(Op.JUMP_UNLESS_NULL)
 
 NULL_VERDICT = 2
-"""What a comparison gives beside 1 and 0."""
+"""The result of a comparison with NULL; the others are 1 and 0."""
 
 
 @inline_kernel
@@ -117,7 +117,7 @@ def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type
 
 @called_kernel
 def run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
-    """Any code: 1 TRUE, 0 FALSE or NULL, negative an error."""
+    """Runs any code and returns 1 for TRUE, 0 for FALSE or NULL, a negative number for an error."""
     real, whole, null = work.stack, work.stack_whole, work.stack_null
     code = conditions.code
     top = -1
@@ -323,8 +323,8 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
 def check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
     """The condition of the state, for this row under this label: 1 TRUE, 0 FALSE or NULL, negative an error.
 
-    The comparison of two values, which most conditions consist of, is done here, inside the loop of the search; the
-    rest is a call, so that it doesn't burden that loop.
+    Most conditions compare two values. That comparison runs here, inside the loop of the search. Everything else is a
+    call, so that the loop stays small.
     """
     which = conditions.condition_of_state[state]
     if which < 0:
@@ -342,7 +342,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
 
 @inline_kernel
 def value_of(value, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
-    """(whether it is there, value number `value` as a real number); an error while computing it is NULL."""
+    """(whether value number `value` isn't NULL, the value as a real number). An error while computing it gives NULL."""
     at = conditions.first[value]
     verdict = run_code(
         conditions.entry[at], conditions.entry[at + 1], label, row, depth, key_first, key_end, 0, work, conditions

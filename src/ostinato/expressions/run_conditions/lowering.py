@@ -1,4 +1,4 @@
-"""Conditions over the run (typed expressions) -> RunProgram. What the kernel doesn't know is refused by name."""
+"""Conditions over the run (typed expressions) -> RunProgram. An error names the expression that kernels don't know."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lower_conditions(
     settings: t.Settings,
     values: Sequence[Expr] = (),
 ) -> RunProgram:
-    """The program of all conditions, in their order; behind them that of `values`, numbered on.
+    """The program of all conditions, in their order, followed by `values` with the next numbers.
 
     A value is left as a real number whatever its type (`interpreter.value_of` reads it): dates and times as days and
     microseconds, a text as a hash that is the same in every process.
@@ -129,7 +129,7 @@ class _Lowering(RunReads):
         self.convert(expr, kind, wanted)
 
     def emit_real(self, expr: Expr) -> None:
-        """The value as a real number. Of what can only be compared, texts of one row have one, their hash."""
+        """The value as a real number: a text of one row as its hash. Other values without a number are refused."""
         kind = self.type_of(expr)
         store = store_of(kind)
         if store == "rank":

@@ -13,20 +13,20 @@ from ostinato.kernels.kernel_cache import inline_kernel
 
 
 class Conditions(NamedTuple):
-    """A RunProgram tied to the columns of a batch. A column's row of `valid` is empty-handed when it has no NULL."""
+    """A RunProgram tied to the columns of a batch."""
 
     code: NDArray[np.int64]
     first: NDArray[np.int64]
     entry: NDArray[np.int64]
     condition_of_state: NDArray[np.int64]
-    """Which condition a state has, or -1."""
+    """The number of a state's condition, or -1."""
     whole: NDArray[np.int64]
     real: NDArray[np.float64]
     place: NDArray[np.int64]
-    """Where a column is in `whole` or `real`."""
+    """The row of a column in `whole` or `real`."""
     valid: NDArray[np.bool_]
     valid_place: NDArray[np.int64]
-    """Where a column's validity is in `valid`, or -1: no NULL."""
+    """The row of a column's validity in `valid`, or -1 if the column has no NULL."""
     reals: NDArray[np.float64]
     texts: NDArray[np.int64]
     label_rank: NDArray[np.int64]
@@ -60,7 +60,7 @@ def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
-    """Registers and accumulators after a row is consumed under a label: those of depth + 1. Negative: an error."""
+    """Sets the registers and totals of depth + 1, after a row is consumed under a label. Negative: an error."""
     for i in range(len(conditions.keep)):
         before = work.registers[depth, i]
         after = before
@@ -119,7 +119,7 @@ def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
-    """Distinct values among the rows so far, by comparing each with those before it."""
+    """Counts distinct values among the rows so far: compares each with those before it."""
     first = row - depth
     real = conditions.total[which] == _DISTINCT_REAL
     count = 0
