@@ -1,1 +1,1 @@
-"""What every public call does: checks its options, turns foreign errors into ours, can be interrupted."""
+"""Shared by all public calls: they check options, turn foreign errors into ours, and can be interrupted."""

@@ -1,4 +1,4 @@
-"""What the user allows -> Bounds: times in nanoseconds, sizes in bytes, one entry for each pattern."""
+"""Bounds as the user writes them -> Bounds: times in nanoseconds, sizes in bytes, one entry for each pattern."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TOO_MUCH = 2**63
 
 @dataclass(frozen=True, slots=True)
 class LatencyBound:
-    """One of the two: a time for each event, or a share of what an event takes without a bound."""
+    """Either a time for each event, or a fraction of the latency without a bound."""
 
     ns: float | None = None
     ratio: float | None = None
@@ -50,7 +50,7 @@ class Bounds:
     weights: tuple[float, ...]
     memory_bytes: int | None = None
     selection_ratio: float | None = None
-    """Keep this share of the state, whatever it costs."""
+    """Keep this fraction of the state, whatever the latency."""
     batch_budget_ns: int | None = None
 
     @property
@@ -67,7 +67,7 @@ class Bounds:
 
     @property
     def memory_weight(self) -> float:
-        """Alpha in SHARP's Theta (Section 5), which counts what is bounded: work, memory, or both alike."""
+        """Alpha in SHARP's Theta (Section 5): 0 without a memory bound, 1 with only that, 0.5 with a time bound too."""
         if self.memory_bytes is None:
             return 0.0
         by_time = self.batch_budget_ns is not None or any(bound is not None for bound in self.latency)
@@ -85,8 +85,8 @@ class Bounds:
         )
 
     def split(self, engines: int, buckets: int = 1) -> Bounds:
-        """The part of one of the engines that run in one task, and of one of the buckets of a stream: memory is there
-        for all engines together, and the budget for all engines and buckets."""
+        """The bounds of one engine in one bucket. All engines of a task share the memory; all engines and all buckets
+        of a stream share the time budget."""
         memory, budget = self.memory_bytes, self.batch_budget_ns
         return replace(
             self,
@@ -125,33 +125,33 @@ def read_bounds(
     )
 
 
-def _latencies(names: Sequence[str], asked: LatencyRequest | None) -> tuple[LatencyBound | None, ...]:
-    if asked is None:
+def _latencies(names: Sequence[str], value: LatencyRequest | None) -> tuple[LatencyBound | None, ...]:
+    if value is None:
         return (None,) * len(names)
-    if isinstance(asked, Mapping):
-        _check_names("latency_bound", names, asked)
-        by_name = {name: _read_latency(f"latency_bound of {name}", bound) for name, bound in asked.items()}
+    if isinstance(value, Mapping):
+        _check_names("latency_bound", names, value)
+        by_name = {name: _read_latency(f"latency_bound of {name}", bound) for name, bound in value.items()}
         return tuple(by_name.get(name) for name in names)
-    return (_read_latency("latency_bound", asked),) * len(names)
+    return (_read_latency("latency_bound", value),) * len(names)
 
 
-def _weights(names: Sequence[str], asked: Mapping[str, float] | None) -> tuple[float, ...]:
-    if asked is not None and not isinstance(asked, Mapping):
+def _weights(names: Sequence[str], value: Mapping[str, float] | None) -> tuple[float, ...]:
+    if value is not None and not isinstance(value, Mapping):
         raise QueryError(
             "INVALID_OPTION",
-            f"weights are {shown(asked)}: expected a number by the name of a query",
+            f"weights are {shown(value)}: expected a number by the name of a query",
             hint=f"weights={{{names[0]!r}: 2}}",
         )
-    _check_names("weights", names, asked or {})
-    for name, weight in (asked or {}).items():
+    _check_names("weights", names, value or {})
+    for name, weight in (value or {}).items():
         if not _is_number(weight) or not 0 < weight <= sys.float_info.max:
             message = f"the weight of {name} is {shown(weight)}: it must be a number above 0"
             raise QueryError("INVALID_OPTION", message, hint=f"weights={{{names[0]!r}: 2}}")
-    return tuple(float((asked or {}).get(name, 1.0)) for name in names)
+    return tuple(float((value or {}).get(name, 1.0)) for name in names)
 
 
-def _check_names(option: str, names: Sequence[str], asked: Mapping[str, object]) -> None:
-    unknown = [name for name in asked if name not in names]
+def _check_names(option: str, names: Sequence[str], value: Mapping[str, object]) -> None:
+    unknown = [name for name in value if name not in names]
     if unknown:
         raise QueryError(
             "INVALID_OPTION",
@@ -160,55 +160,55 @@ def _check_names(option: str, names: Sequence[str], asked: Mapping[str, object])
         )
 
 
-def _read_latency(option: str, asked: object) -> LatencyBound:
-    if _is_number(asked):
-        return LatencyBound(ratio=_read_ratio(option, asked))
-    return LatencyBound(ns=read_duration(option, asked))
+def _read_latency(option: str, value: object) -> LatencyBound:
+    if _is_number(value):
+        return LatencyBound(ratio=_read_ratio(option, value))
+    return LatencyBound(ns=read_duration(option, value))
 
 
-def _read_ratio(option: str, asked: object) -> float:
-    if not _is_number(asked) or not 0 < asked <= 1:
+def _read_ratio(option: str, value: object) -> float:
+    if not _is_number(value) or not 0 < value <= 1:
         raise QueryError(
             "INVALID_BOUND",
-            f"{option} is {shown(asked)}: a number here is a share, above 0 and at most 1",
+            f"{option} is {shown(value)}: a number here is a share, above 0 and at most 1",
             hint="0.5 keeps half" if option == "selection_ratio" else "a time has a unit: '5 ms'",
         )
-    return float(asked)
+    return float(value)
 
 
-def read_duration(option: str, asked: object) -> float:
-    """Nanoseconds of a text ("5 ms") or a timedelta. Raises INVALID_BOUND for what is no length of time."""
-    if isinstance(asked, timedelta):
-        nanoseconds = asked.total_seconds() * 1e9
+def read_duration(option: str, value: object) -> float:
+    """Nanoseconds of a text ("5 ms") or a timedelta. Raises INVALID_BOUND for anything else."""
+    if isinstance(value, timedelta):
+        nanoseconds = value.total_seconds() * 1e9
     else:
-        nanoseconds = _amount(option, asked, _NANOSECONDS, "'10 seconds', '5 ms', '200 us'")
-    return _in_range(option, asked, nanoseconds)
+        nanoseconds = _amount(option, value, _NANOSECONDS, "'10 seconds', '5 ms', '200 us'")
+    return _in_range(option, value, nanoseconds)
 
 
-def _read_bytes(asked: object) -> int:
-    found = asked if _is_number(asked) else _amount("memory_bound", asked, _BYTES, "'512 MB', '64 KiB'")
-    return math.ceil(_in_range("memory_bound", asked, found))
+def _read_bytes(value: object) -> int:
+    size = value if _is_number(value) else _amount("memory_bound", value, _BYTES, "'512 MB', '64 KiB'")
+    return math.ceil(_in_range("memory_bound", value, size))
 
 
-def _amount(option: str, asked: object, units: Mapping[str, int], examples: str) -> float:
-    found = _AMOUNT.fullmatch(asked) if isinstance(asked, str) else None
+def _amount(option: str, value: object, units: Mapping[str, int], examples: str) -> float:
+    amount = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
     # There are two letters for micro, and several ways to write "MB"; none means anything else.
-    unit = None if found is None else units.get(unicodedata.normalize("NFKC", found[2]).lower())
-    if found is None or unit is None:
+    unit = None if amount is None else units.get(unicodedata.normalize("NFKC", amount[2]).lower())
+    if amount is None or unit is None:
         raise QueryError(
             "INVALID_BOUND",
-            f"{option} is {shown(asked)}: not an amount and a unit",
-            hint="leave it out for no bound" if asked is None else f"such as {examples}",
+            f"{option} is {shown(value)}: not an amount and a unit",
+            hint="leave it out for no bound" if value is None else f"such as {examples}",
         )
-    return float(found[1]) * unit
+    return float(amount[1]) * unit
 
 
-def _in_range(option: str, asked: object, amount: float) -> float:
+def _in_range(option: str, value: object, amount: float) -> float:
     if not 0 < amount < _TOO_MUCH:
         why = "it is more than can be counted" if amount > 0 else "it must be above 0"
-        raise QueryError("INVALID_BOUND", f"{option} is {shown(asked)}: {why}", hint="leave it out for no bound")
+        raise QueryError("INVALID_BOUND", f"{option} is {shown(value)}: {why}", hint="leave it out for no bound")
     return amount
 
 
-def _is_number(asked: object) -> TypeGuard[int | float]:
-    return isinstance(asked, int | float) and not isinstance(asked, bool)
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""What an aggregate gives, by the types of its arguments: Spark's rules."""
+"""The type of an aggregate, by the types of its arguments: Spark's rules."""
 
 from __future__ import annotations
 

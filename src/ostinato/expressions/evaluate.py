@@ -19,7 +19,7 @@ from ostinato.expressions.typing import LeafType, resolve
 from ostinato.expressions.values.vectors import Vector, from_arrow, to_arrow
 
 LeafValue = Any
-"""pa.Array, pa.ChunkedArray, pa.Scalar, numpy array, Vector or None: what a caller supplies for a node.
+"""pa.Array, pa.ChunkedArray, pa.Scalar, numpy array, Vector or None: the value that a caller supplies for a node.
 
 A numpy array means no NULLs; where `leaf_type` says more than its dtype, it holds days for DATE, microseconds for
 timestamps and durations. A Vector carries its own validity. A Scalar or a value of length one stands for all rows.
@@ -94,7 +94,7 @@ def _leaf_value_type(value: LeafValue) -> pa.DataType | None:
 
 
 def as_vector(value: LeafValue, settings: Settings) -> Vector:
-    """What a caller supplied, as a Vector."""
+    """The value that a caller supplied, as a Vector."""
     if isinstance(value, Vector):
         return value
     if isinstance(value, np.ndarray):

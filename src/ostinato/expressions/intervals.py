@@ -18,7 +18,7 @@ _UNIT_MICROSECONDS = {
     "microsecond": 1,
 }
 _MOST = {"hour": 23, "minute": 59, "second": 59, "month": 11}
-"""What a field may be at most, unless it is the first."""
+"""The largest value of a field, unless it is the first."""
 
 _DAY, _HOUR, _MINUTE = r"(?P<day>\d+)", r"(?P<hour>\d+)", r"(?P<minute>\d+)"
 _SECOND = r"(?P<second>\d+)(?P<fraction>\.\d{1,9})?"
@@ -109,15 +109,15 @@ def _ranged(negative: bool, body: str, first: str, last: str) -> Interval:
     """`'1 02:03:04' DAY TO SECOND`."""
     if (first, last) not in _RANGES:
         raise ValueError(f"{first} to {last}")
-    found = re.fullmatch(r"\s*([+-]?)\s*" + _RANGES[first, last] + r"\s*", body, re.ASCII)
-    if not found:
+    matched = re.fullmatch(r"\s*([+-]?)\s*" + _RANGES[first, last] + r"\s*", body, re.ASCII)
+    if not matched:
         raise ValueError(body)
-    fields = {name: int(value) for name, value in found.groupdict().items() if value and name != "fraction"}
+    fields = {name: int(value) for name, value in matched.groupdict().items() if value and name != "fraction"}
     if any(value > _MOST.get(name, value) for name, value in fields.items() if name != first):
         raise ValueError(body)
-    direction = -1 if (found[1] == "-") != negative else 1
+    direction = -1 if (matched[1] == "-") != negative else 1
     if first == "year":
         return Interval(direction * (fields["year"] * 12 + fields["month"]), 0)
     microseconds = sum(value * _UNIT_MICROSECONDS[name] for name, value in fields.items())
-    fraction = found.groupdict().get("fraction") or ""
+    fraction = matched.groupdict().get("fraction") or ""
     return Interval(None, direction * (microseconds + int((fraction[1:] + "000000")[:6])))

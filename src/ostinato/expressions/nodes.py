@@ -1,4 +1,4 @@
-"""What an expression becomes once its types are known: Typed nodes that run over a Frame of rows."""
+"""Typed nodes: expressions whose types are known, ready to run over a Frame of rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a function or operator stands: what its errors name and point at."""
+    """A function or operator in the text: its errors name it and point at it."""
 
     name: str
     settings: Settings

@@ -47,7 +47,7 @@ _NOT_A_NAME = frozenset("AND OR NOT THEN WHEN ELSE END AS FROM IN IS LIKE BETWEE
 
 
 class PrimaryParser(ABC):
-    """Reads primary expressions; those inside them are read by the subclass that knows operators."""
+    """Reads primary expressions. The subclass, which knows operators, reads the expressions inside them."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
@@ -265,7 +265,7 @@ class PrimaryParser(ABC):
         return Call("named_struct", tuple(fields), span=start.span.to(cursor.tokens[cursor.at - 1].span))
 
     def _lambda_parameters(self) -> tuple[Name, ...] | None:
-        """The names of `(x, y) ->` if that is what stands here; steps over them then."""
+        """The names of `(x, y) ->`, and steps over them; None for any other text."""
         cursor, steps, names = self.cursor, 1, []
         while cursor.ahead(steps).kind is Kind.WORD:
             names.append(Name(cursor.ahead(steps).text))
@@ -325,11 +325,11 @@ class PrimaryParser(ABC):
         return Extract(unit.text.upper(), source, start.span.to(end.span))
 
 
-def _field_name(value: Expr, place: int) -> Literal:
-    """The name that Spark gives a struct's field at this place, counted from 0, where none is written."""
+def _field_name(value: Expr, position: int) -> Literal:
+    """The name that Spark gives a struct's field at this position, counted from 0, where none is written."""
     match value:
         case ColumnRef(parts=(*_, name)) | Field(name=name) | Parameter(name=name):
             return string_literal(name.text)
         case Subscript(index=Literal(kind="string") as name):
             return name
-    return string_literal(f"col{place + 1}")
+    return string_literal(f"col{position + 1}")

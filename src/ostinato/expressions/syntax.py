@@ -44,7 +44,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """`price`, `A.price`, `address.city`, `A.address.city`: not yet known which part is what."""
+    """`price`, `A.price`, `address.city`, `A.address.city`: binding decides the meaning of each name."""
 
     parts: tuple[Name, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -147,7 +147,7 @@ class Parameter:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-# --- what binding puts in ---------------------------------------------------------------------------------------------
+# --- nodes that binding adds ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class MatchNumber:
 
 
 class Anchor(enum.Enum):
-    """Which end of the rows of a variable a navigation counts from."""
+    """The end of a variable's rows from which a navigation counts."""
 
     FIRST = "first"
     LAST = "last"

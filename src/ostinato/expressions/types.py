@@ -1,4 +1,4 @@
-"""Spark's types as pyarrow DataTypes: their names, which of two is the wider one, and what decimals widen to."""
+"""Spark's types as pyarrow DataTypes: their names, the wider of two types, and how decimals widen."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _wider_datetime(left: pa.DataType, right: pa.DataType) -> pa.DataType:
 
 
 def _with_string(other: pa.DataType, ansi: bool, comparing: bool) -> pa.DataType | None:
-    """What a string and another type meet as."""
+    """The common type of a string and another type."""
     if other in (DURATION, MONTHS) or is_nested(other):
         return None
     if ansi:
@@ -212,7 +212,7 @@ def _with_string(other: pa.DataType, ansi: bool, comparing: bool) -> pa.DataType
 def common_type(
     left: pa.DataType, right: pa.DataType, settings: Settings, *, comparing: bool = False, strings: bool = True
 ) -> pa.DataType | None:
-    """What both sides are cast to before they meet, or None where Spark refuses.
+    """The type to which both operands are cast, or None where Spark refuses.
 
     `comparing` is the rule of `=` and `<`, otherwise that of CASE, COALESCE and IN; `strings` says whether a string
     may meet another type at all (not so in GREATEST).
@@ -283,15 +283,15 @@ def parse_type(text: str, settings: Settings) -> pa.DataType | None:
         return _WORDS[word]
     if word in ("timestamp", "timestamp_ltz", "timestamp with local time zone"):
         return settings.timestamp
-    found = re.fullmatch(r"(?:decimal|dec|numeric)(?: ?\( ?0*(\d{1,9}) ?(?:, ?0*(\d{1,9}) ?)?\))?", word, re.ASCII)
-    if found:
-        precision, scale = int(found[1] or 10), int(found[2] or 0)
+    matched = re.fullmatch(r"(?:decimal|dec|numeric)(?: ?\( ?0*(\d{1,9}) ?(?:, ?0*(\d{1,9}) ?)?\))?", word, re.ASCII)
+    if matched:
+        precision, scale = int(matched[1] or 10), int(matched[2] or 0)
         return pa.decimal128(precision, scale) if 1 <= precision <= MAX_PRECISION and scale <= precision else None
     if re.fullmatch(r"(?:varchar|char|character) ?\( ?\d+ ?\)", word, re.ASCII):
         return STRING  # Spark's CAST takes them as STRING, whatever the length
-    found = re.fullmatch(r"array ?< ?(.+) ?>", word)
-    if found:
-        element = parse_type(found[1], settings)
+    matched = re.fullmatch(r"array ?< ?(.+) ?>", word)
+    if matched:
+        element = parse_type(matched[1], settings)
         return None if element is None else array_of(element)
     return None
 

@@ -1,4 +1,4 @@
-"""Expr -> Typed: what an expression is, with every implicit cast written out, or why it can't be anything."""
+"""Expr -> Typed, with every implicit cast written out. A type error says why an expression has no type."""
 
 from __future__ import annotations
 

@@ -71,29 +71,29 @@ class LocalPlan:
         return self.measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
 
     def batch(self, columns: dict[str, pa.Array], count: int) -> Batch:
-        """Rows with what is evaluated for each of them before matching."""
+        """The rows, with all expressions over a single row evaluated."""
         leaf = _column_values(columns)
         arrays = {**columns, **{name: ready.evaluate(leaf, count) for name, ready in self.inputs.items()}}
         return Batch(count, arrays, [condition.mask(leaf, count) for condition in self.row_conditions])
 
-    def measured(self, found: OutputRows) -> pa.Table:
-        """The measures around what matching gave."""
+    def measured(self, rows: OutputRows) -> pa.Table:
+        """The output table: the measures, computed from the values that matching returned."""
         bound = self.plan.bound
-        matched = found.arrays.get(MATCHED)
-        result = {name: found.arrays[name] for name in self.plan.shown}
+        matched = rows.arrays.get(MATCHED)
+        result = {name: rows.arrays[name] for name in self.plan.shown}
         for measure, ready in zip(bound.measures, self.outer, strict=True):
             result[measure.name] = (
-                ready.evaluate(_column_values(found.arrays), found.count)
+                ready.evaluate(_column_values(rows.arrays), rows.count)
                 if matched is None
-                else _where_matched(ready, found, matched)
+                else _where_matched(ready, rows, matched)
             )
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
 
 
-def _where_matched(measure: Prepared, found: OutputRows, matched: pa.Array) -> pa.Array:
+def _where_matched(measure: Prepared, rows: OutputRows, matched: pa.Array) -> pa.Array:
     """The measure for rows of matches, NULL for others; it isn't evaluated for those, where it may fail."""
     inside = np.asarray(matched)
-    arrays = {name: array.filter(matched) for name, array in found.arrays.items()}
+    arrays = {name: array.filter(matched) for name, array in rows.arrays.items()}
     values = measure.evaluate(_column_values(arrays), int(inside.sum()))
     return values.take(pa.array(np.cumsum(inside) - 1, mask=~inside))
 

@@ -29,7 +29,7 @@ from ostinato.workloads.task.clauses_worker import ClausesTask, ClausesWorker
 
 @dataclass(frozen=True, slots=True)
 class ClauseTables:
-    """What every query gives, the roles of its columns, and for each stream with a bound what was given up."""
+    """The table of every query, the roles of its columns, and a report for each stream with a bound."""
 
     tables: tuple[pa.Table, ...]
     columns: tuple[list[OutputColumn], ...]
@@ -73,9 +73,9 @@ class LocalClauses:
 
     def run(self, table: pa.Table) -> ClauseTables:
         """The rows of all queries."""
-        found = self.worker.run(self._batch(table))
+        results = self.worker.run(self._batch(table))
         tables, columns = [], []
-        for query, plan, rows in zip(self.queries, self.plans, found.rows, strict=True):
+        for query, plan, rows in zip(self.queries, self.plans, results.rows, strict=True):
             with speaking_of(query.clause.text):
                 tables.append(query.select(plan.measured(rows), self.settings))
             keys = plan.plan.bound.partition_by
@@ -85,10 +85,10 @@ class LocalClauses:
                     for item in tables[-1].schema
                 ]
             )
-        return ClauseTables(tuple(tables), tuple(columns), found.reports)
+        return ClauseTables(tuple(tables), tuple(columns), results.reports)
 
     def _batch(self, table: pa.Table) -> Batch:
-        """The rows with what is evaluated for each of them before matching."""
+        """The rows, with all expressions over a single row evaluated."""
         columns = columns_of(table)
 
         def leaf(node: Expr) -> pa.Array | None:

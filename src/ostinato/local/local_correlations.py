@@ -30,7 +30,7 @@ from ostinato.rows.packed_conditions import condition_places, packed_masks
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """What is evaluated for each row of one input before matching."""
+    """The expressions over single rows of one input, evaluated before matching."""
 
     plans: tuple[LocalPlan, ...]
 
@@ -89,7 +89,7 @@ class LocalCorrelation:
             shared=archive is None,
             equalities=tuple((item.live_slot, item.archive_slot) for item in self.plan.equalities),
         )
-        with speaking_of(text), in_statement(text, bodies):  # what types are wrong about is said before matching
+        with speaking_of(text), in_statement(text, bodies):  # type errors are raised before matching
             self.selected_of(output_fields(self.task).empty_table())
 
     def live_rows(self, table: pa.Table) -> pa.Table:

@@ -57,7 +57,7 @@ class LocalEvents:
         return TrendWorker(self.typed, self.names, self.options, shared).run(self.batch(table))
 
     def batch(self, table: pa.Table) -> Batch:
-        """Rows with what is evaluated for each of them before anything is counted."""
+        """The rows, with all expressions over a single row evaluated."""
         columns = columns_of(table)
         count, plan = table.num_rows, self.typed.plan
 
@@ -75,17 +75,17 @@ class LocalEvents:
         masks = [prepare(condition, leaf_type, self.settings).mask(leaf, count) for condition in plan.conditions]
         return Batch(count, {**columns, **computed}, masks)
 
-    def tables(self, found: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
+    def tables(self, answers: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
         """The output columns of each query as a table; None has no rows."""
         return [
             table.select([i for i, column in enumerate(columns) if column.name])
-            for columns, table in zip(self.columns, self.all_columns(found), strict=True)
+            for columns, table in zip(self.columns, self.all_columns(answers), strict=True)
         ]
 
-    def all_columns(self, found: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
+    def all_columns(self, answers: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
         """The same with groups that RETURN doesn't list, which have no name."""
         tables = []
-        for columns, arrays in zip(self.columns, found, strict=True):
+        for columns, arrays in zip(self.columns, answers, strict=True):
             schema = pa.schema([pa.field(column.name, column.type) for column in columns])
             tables.append(schema.empty_table() if arrays is None else pa.Table.from_arrays(list(arrays), schema=schema))
         return tables

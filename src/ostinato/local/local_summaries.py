@@ -57,7 +57,7 @@ def arrow_of(table: Any) -> pa.Table:
 
 
 class LiveSummary:
-    """What was fed so far."""
+    """The events fed so far."""
 
     def __init__(self, description: StreamSummary, source: SummaryInput) -> None:
         self.source = source
@@ -104,8 +104,8 @@ class LiveSummary:
         rows = self.source.rows(arrays, self.keyed.codes, by_key=not self.is_shared)
         if not len(rows.events):
             return
-        found = self.source.key_arrays(arrays, rows)
-        numbers = self._numbers(found, len(rows.examples))
+        key_arrays = self.source.key_arrays(arrays, rows)
+        numbers = self._numbers(key_arrays, len(rows.examples))
         key, is_new = numbers[rows.key], numbers >= len(self)
         last = np.append(self._last, np.full(int(is_new.sum()), self._latest()))
         self._check_not_older(rows, last[key])
@@ -119,7 +119,9 @@ class LiveSummary:
         np.maximum.at(last, key, rows.events.time)
         self._last = last
         new = pa.array(is_new)
-        self._keys = [pa.concat_arrays([old, more.filter(new)]) for old, more in zip(self._keys, found, strict=True)]
+        self._keys = [
+            pa.concat_arrays([old, more.filter(new)]) for old, more in zip(self._keys, key_arrays, strict=True)
+        ]
         self._is_whole = True
 
     def _check_whole(self) -> None:
@@ -187,7 +189,7 @@ class LiveSummary:
         return pa.concat_tables([schema.empty_table(), *(part.select(schema.names) for part in parts)])
 
     def _known(self) -> Iterator[list[int]]:
-        """The numbers of all keys, some at a time; what only shared events have in their key columns is none."""
+        """The numbers of all keys, in batches. Values that only shared events have in their key columns aren't keys."""
         known = [number for number in range(len(self)) if number in self.keyed.pool]
         for start in range(0, len(known), _KEYS_AT_ONCE):
             yield known[start : start + _KEYS_AT_ONCE]
@@ -195,8 +197,8 @@ class LiveSummary:
     def _answer_rows(self, numbers: list[int]) -> pa.Table:
         chosen = pa.array(numbers, pa.int64())
         keys = {name: array.take(chosen) for name, array in zip(self._key_names, self._keys, strict=True)}
-        found = self.layout.columns(self.keyed.pool.answering, self.keyed.ask_many(numbers))
-        return pa.Table.from_pydict({**keys, **found}, schema=self.layout.schema)
+        answers = self.layout.columns(self.keyed.pool.answering, self.keyed.ask_many(numbers))
+        return pa.Table.from_pydict({**keys, **answers}, schema=self.layout.schema)
 
     @property
     def _key_names(self) -> tuple[str, ...]:
@@ -206,7 +208,7 @@ class LiveSummary:
         return {name: array[row].as_py() for name, array in zip(self._key_names, arrays, strict=True)}
 
     def exact(self, table: pa.Table, key: Any) -> SummaryAnswer:
-        """The answer over all events of a table, with room for everything. What was fed plays no part."""
+        """The answer over all events of a table, with room for everything. Ignores the events fed before."""
         alone = key_arrays_of(self.source, key)
         arrays = self._arrays(table)
         rows = self.source.rows(arrays, self.keyed.codes, by_key=False)
@@ -233,10 +235,10 @@ class LiveSummary:
         return self.layout.objects(answering, answering.answers(everything), [self._values(alone, 0)])[0]
 
     def _has_key(self, arrays: Mapping[str, pa.Array], rows: SummaryRows, key: Sequence[pa.Array]) -> NDArray[np.bool_]:
-        """Which events have the key."""
-        found = self.source.key_arrays(arrays, rows)
+        """The events that have the key."""
+        key_arrays = self.source.key_arrays(arrays, rows)
         numbers = group_numbers(
-            1 + len(rows.examples), [pa.concat_arrays(pair) for pair in zip(key, found, strict=True)]
+            1 + len(rows.examples), [pa.concat_arrays(pair) for pair in zip(key, key_arrays, strict=True)]
         )
         return np.asarray((numbers[1:] == numbers[0])[rows.key], np.bool_)
 
@@ -268,10 +270,10 @@ class LiveSummary:
             schema_end = _HEADER.size + schema_length
             schema = pa.ipc.read_schema(pa.py_buffer(body[_HEADER.size : schema_end]))
             keys = read_batch(body[schema_end : schema_end + keys_length], STATE)
-        found = _of_stored(cls, description, schema)
-        found.keyed.restore(body[schema_end + keys_length :])
-        found._take_keys(keys)
-        return found
+        summary = _of_stored(cls, description, schema)
+        summary.keyed.restore(body[schema_end + keys_length :])
+        summary._take_keys(keys)
+        return summary
 
     def _take_keys(self, stored: pa.RecordBatch) -> None:
         kinds = [pa.int64(), *(array.type for array in self._keys)]

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What the queries of one form gave, by their names."""
+    """The tables of the queries of one form, by their names."""
 
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     """As each query alone gives it."""
     columns: Mapping[str, list[OutputColumn]] = field(default_factory=dict)
     whole: Mapping[str, pa.Table] = field(default_factory=dict)
-    """With what only the common table shows."""
+    """The columns that only the common table has are included."""
     reports: tuple[Report, ...] = ()
     statistics: Mapping[str, int] = field(default_factory=dict)
 
@@ -57,13 +57,13 @@ def _events(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answe
     local = LocalEvents(
         tuple(workload.events.values()), names, arrow.schema, workload.options, settings, workload.request
     )
-    found = local.run(arrow)
+    answers = local.run(arrow)
     return _Answers(
-        tables=dict(zip(names, local.tables(found.columns), strict=True)),
+        tables=dict(zip(names, local.tables(answers.columns), strict=True)),
         columns=dict(zip(names, local.columns, strict=True)),
-        whole=dict(zip(names, local.all_columns(found.columns), strict=True)),
-        reports=found.reports,
-        statistics=found.statistics,
+        whole=dict(zip(names, local.all_columns(answers.columns), strict=True)),
+        reports=answers.reports,
+        statistics=answers.statistics,
     )
 
 
@@ -74,6 +74,6 @@ def _clauses(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answ
     limits = MatchLimits(None, options.max_matches, options.max_partial_matches)
     queries = tuple(workload.clauses.values())
     local = LocalClauses(queries, names, arrow.schema, settings, workload.request, limits, options.sharing)
-    found = local.run(arrow)
-    tables = dict(zip(names, found.tables, strict=True))
-    return _Answers(tables, dict(zip(names, found.columns, strict=True)), tables, found.reports)
+    answers = local.run(arrow)
+    tables = dict(zip(names, answers.tables, strict=True))
+    return _Answers(tables, dict(zip(names, answers.columns, strict=True)), tables, answers.reports)

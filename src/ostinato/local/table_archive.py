@@ -44,14 +44,14 @@ class TableReader:
         count = self.examples.num_rows
         number = group_numbers(count + wanted.num_rows, keys)
         place = {code: i for i, code in enumerate(number[:count])}
-        found = [np.empty(0, np.int64)]
+        ranges = [np.empty(0, np.int64)]
         for i, row in enumerate(wanted.to_pylist()):
             at = place.get(number[count + i])
             if at is not None:
                 begin, end = int(self.key_at[at]), int(self.key_at[at + 1])
                 low, high = begin + np.searchsorted(self.times[begin:end], [row[FROM], row[TO]])
-                found.append(np.arange(max(begin, low - row[ROWS_BEFORE]), high))
-        return pa.Table.from_batches([self.rows.take(pa.array(np.concatenate(found)))])
+                ranges.append(np.arange(max(begin, low - row[ROWS_BEFORE]), high))
+        return pa.Table.from_batches([self.rows.take(pa.array(np.concatenate(ranges)))])
 
 
 def _one(table: pa.Table, name: str) -> pa.Array:

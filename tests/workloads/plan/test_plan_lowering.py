@@ -16,7 +16,7 @@ from tests.workloads.plan.test_event_programs import shown
 from ostinato.event_queries.enumeration.event_state import SearchArrays
 from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions.evaluate import as_vector
-from ostinato.expressions.run_conditions import interpreter
+from ostinato.expressions.run_conditions import interpreter, run_registers
 from ostinato.expressions.run_conditions.run_columns import tie_to_columns
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
@@ -135,7 +135,7 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     tied = tie_to_columns(program, range(len(lowered.plan.run)), labels_of_states, 3, computed)
     work = room(len(program.registers), len(program.accumulators))
     for row, name in enumerate(labels):
-        assert interpreter.update(program.variables.index(name), row, row, work, tied) == 0
+        assert run_registers.update(program.variables.index(name), row, row, work, tied) == 0
     last = len(labels) - 1
     found = [
         interpreter.value_of(number, program.variables.index(labels[-1]), last, last, 0, 3, work, tied)

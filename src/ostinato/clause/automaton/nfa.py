@@ -253,20 +253,20 @@ def build_nfa(pattern: Pattern) -> Nfa:
 
 
 class _Closure:
-    """From an instruction, what can be consumed or accepted next, in order of preference."""
+    """The choices after an instruction, consuming or accepting, in order of preference."""
 
     def __init__(self, program: list[Instruction]) -> None:
         self.program = program
 
     def choices(self, entry: int, *, at_start: bool) -> list[int]:
         """CONSUME instructions by number, ACCEPT and ACCEPT_AT_END; each at its first, most preferred, place."""
-        found: dict[int, None] = {}
+        reached: dict[int, None] = {}
         seen: set[tuple[int, bool, frozenset[int]]] = set()
         # instruction, whether `$` was passed, the loops whose present iteration has consumed no row
         waiting: list[tuple[int, bool, frozenset[int]]] = [(entry, False, frozenset())]
         while waiting:
             at, at_end, idle = waiting.pop()
-            # What was reached without `$` needn't be tried again under the stronger condition.
+            # A state reached without `$` needn't be tried again under the stronger condition.
             if (at, at_end, idle) in seen or (at, False, idle) in seen:
                 continue
             seen.add((at, at_end, idle))
@@ -274,10 +274,10 @@ class _Closure:
             match instruction.op:
                 case Op.CONSUME:
                     if not at_end:
-                        found.setdefault(at)
+                        reached.setdefault(at)
                 case Op.ACCEPT:
-                    if ACCEPT not in found:
-                        found.setdefault(ACCEPT_AT_END if at_end else ACCEPT)
+                    if ACCEPT not in reached:
+                        reached.setdefault(ACCEPT_AT_END if at_end else ACCEPT)
                 case Op.AT_START:
                     if at_start:
                         waiting.append((instruction.next[0], at_end, idle))
@@ -289,4 +289,4 @@ class _Closure:
                     for target in reversed(instruction.next):
                         enters = instruction.loop_exit is not None and target != instruction.loop_exit
                         waiting.append((target, at_end, idle | {at} if enters else idle))
-        return list(found)
+        return list(reached)

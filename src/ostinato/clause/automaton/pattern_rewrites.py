@@ -54,12 +54,12 @@ def flatten(pattern: Pattern) -> Pattern:
             flat = tuple(inner for part in parts for inner in (part.parts if isinstance(part, Concat) else (part,)))
             return flat[0] if len(flat) == 1 else Concat(flat)
         case Alternation(options):
-            found = tuple(
+            options = tuple(
                 inner
                 for option in options
                 for inner in (option.options if isinstance(option, Alternation) else (option,))
             )
-            return found[0] if len(found) == 1 else Alternation(found)
+            return options[0] if len(options) == 1 else Alternation(options)
         case Permute(elements) if len(elements) == 1:
             return elements[0]
         case _:
@@ -71,8 +71,8 @@ def drop_empty(pattern: Pattern) -> Pattern:
     pattern = map_children(pattern, drop_empty)
     match pattern:
         case Concat(parts):
-            kept = tuple(part for part in parts if not isinstance(part, Empty))
-            return Concat(kept) if len(kept) > 1 else kept[0] if kept else Empty()
+            elements = tuple(part for part in parts if not isinstance(part, Empty))
+            return Concat(elements) if len(elements) > 1 else elements[0] if elements else Empty()
         case Quantified(body=Empty()) | Exclusion(body=Empty()):
             return Empty()
         case _:
@@ -80,7 +80,7 @@ def drop_empty(pattern: Pattern) -> Pattern:
 
 
 def drop_repeated_options(pattern: Pattern) -> Pattern:
-    """`A | B | A` is `A | B`: what failed first can't succeed later."""
+    """`A | B | A` is `A | B`: an option that failed once fails again."""
     pattern = map_children(pattern, drop_repeated_options)
     if isinstance(pattern, Alternation):
         options = tuple(dict.fromkeys(pattern.options))
@@ -104,7 +104,7 @@ PASSES: tuple[Pass, ...] = (flatten, drop_empty, drop_repeated_options, merge_qu
 
 
 def rewrite(pattern: Pattern) -> tuple[Pattern, tuple[Rewrite, ...]]:
-    """The simplified pattern, and what each pass that changed it made of it."""
+    """The simplified pattern, and the result of each pass that changed it."""
     steps = []
     for step in PASSES:
         changed = step(pattern)

@@ -1,4 +1,4 @@
-"""Parsed clause + the input's column names -> bound clause: what every name and navigation stands for."""
+"""Parsed clause + the input's column names -> bound clause, in which every name and navigation is resolved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_OFFSET = 2**31 - 1
 
 
 def bind(clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool = False) -> BoundClause:
-    """Resolves every name; raises QueryError with a caret for what can't be resolved."""
+    """Resolves every name; raises QueryError with a caret for one that can't be resolved."""
     names = _Names(clause, tuple(columns), case_sensitive)
     partition = tuple(names.column(key.column, key.span) for key in clause.partition_by)
     order = tuple(BoundKey(names.column(key.column, key.span), key) for key in clause.order_by)
@@ -84,13 +84,13 @@ class _Names:
         raise QueryError(code, message, text=self.clause.text, span=span, hint=hint)
 
     def column(self, name: Name, span: Span | None) -> str:
-        found = self.by_name.get(self.fold(name.text), [])
-        if not found:
+        candidates = self.by_name.get(self.fold(name.text), [])
+        if not candidates:
             hint = did_you_mean(name.text, self.columns) or f"the columns are {', '.join(self.columns[:20])}"
             self.fail("UNKNOWN_COLUMN", f"the input has no column '{name.text}'", span, hint)
-        if len(found) > 1:
-            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(found)}", span)
-        return found[0]
+        if len(candidates) > 1:
+            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(candidates)}", span)
+        return candidates[0]
 
     def has_column(self, name: Name) -> bool:
         return self.fold(name.text) in self.by_name
@@ -110,7 +110,7 @@ class _Names:
 
 @dataclass(slots=True)
 class _Operand:
-    """What is seen while one navigation's or aggregate's argument is read: whose rows it speaks of."""
+    """The variables seen while the argument of one navigation or aggregate is read."""
 
     what: str
     rows: RowSet = None

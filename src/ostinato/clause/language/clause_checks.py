@@ -1,4 +1,4 @@
-"""What can be wrong with a clause whatever table it is asked of: names, duplicates, combinations."""
+"""Checks of a clause that need no table: names, duplicates, combinations."""
 
 from __future__ import annotations
 

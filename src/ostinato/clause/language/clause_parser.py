@@ -52,12 +52,12 @@ def parse_clause(
 
 
 def parse_partition_keys(text: str) -> tuple[PartitionKey, ...]:
-    """What may follow PARTITION BY."""
+    """The clauses that may follow PARTITION BY."""
     return _whole_list(text, "partition_keys")
 
 
 def parse_sort_keys(text: str) -> tuple[SortKey, ...]:
-    """What may follow ORDER BY."""
+    """The clauses that may follow ORDER BY."""
     return _whole_list(text, "sort_keys")
 
 
@@ -163,7 +163,7 @@ class _ClauseParser:
             nulls_first = None
         return SortKey(key.column, descending, nulls_first, key.span)
 
-    # --- what is shown, where to go on ---
+    # --- output and skip ---
 
     def _measure(self) -> Measure:
         cursor = self.cursor
@@ -173,7 +173,7 @@ class _ClauseParser:
         return Measure(name.text, expression)
 
     def _rows_per_match(self) -> tuple[Output, bool]:
-        """What is shown of a match, and whether partial matches that timed out are shown like one."""
+        """The output mode, and whether partial matches that timed out are put out like matches."""
         cursor = self.cursor
         if cursor.accept("ONE", "ROW", "PER", "MATCH"):
             output = Output.ONE_ROW

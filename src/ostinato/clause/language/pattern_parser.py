@@ -27,7 +27,7 @@ MAX_NESTING = 150
 
 @dataclass(slots=True)
 class _Group:
-    """What has been read of an open group: finished elements (PERMUTE), finished options, the present sequence."""
+    """An open group, as read so far: finished elements (PERMUTE), finished options, the present sequence."""
 
     closing: str
     start: Span

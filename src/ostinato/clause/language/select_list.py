@@ -22,7 +22,7 @@ class Item:
 
 
 def read_items(cursor: Cursor) -> tuple[Item, ...]:
-    """The entries from the cursor on, up to what isn't one.
+    """The entries from the cursor on, up to the first token that starts none.
 
     >>> [item.name for item in read_items(Cursor("m.price, low * 2 AS twice, m.* FROM"))]
     ['price', 'twice', 'm']

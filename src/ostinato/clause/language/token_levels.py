@@ -45,12 +45,12 @@ class Levels:
     def token(self, at: int) -> Token:
         return self.tokens[at]
 
-    def span(self, places: Sequence[int]) -> Span:
+    def span(self, positions: Sequence[int]) -> Span:
         """The characters from the first place to the last, whose group is taken whole."""
-        last = places[-1]
-        return self.tokens[places[0]].span.to(self.tokens[self.closing.get(last, last)].span)
+        last = positions[-1]
+        return self.tokens[positions[0]].span.to(self.tokens[self.closing.get(last, last)].span)
 
-    def conjuncts(self, places: Sequence[int]) -> list[Sequence[int]]:
+    def conjuncts(self, positions: Sequence[int]) -> list[Sequence[int]]:
         """The parts that AND joins in a condition, also inside parentheses around some of them.
 
         >>> levels = Levels("a AND (b BETWEEN 1 AND 2 AND (c OR d)) AND NOT (e AND f)")
@@ -58,23 +58,23 @@ class Levels:
         >>> [levels.text[span.start : span.end] for span in spans]
         ['a', 'b BETWEEN 1 AND 2', 'c OR d', 'NOT (e AND f)']
         """
-        parts = self._split_at_and(places)
+        parts = self._split_at_and(positions)
         if len(parts) > 1:
-            return [found for part in parts for found in self.conjuncts(part)]
-        if len(places) == 1 and places[0] in self.closing:
-            inside = self.level(places[0])
+            return [conjunct for part in parts for conjunct in self.conjuncts(part)]
+        if len(positions) == 1 and positions[0] in self.closing:
+            inside = self.level(positions[0])
             if inside and self.word(inside[0]) not in ("SELECT", "WITH", "FROM"):
                 return self.conjuncts(inside)
-        return [places] if places else []
+        return [positions] if positions else []
 
-    def _split_at_and(self, places: Sequence[int]) -> list[Sequence[int]]:
+    def _split_at_and(self, positions: Sequence[int]) -> list[Sequence[int]]:
         parts: list[list[int]] = [[]]
         cases = ranges = 0
-        for at in places:
+        for at in positions:
             word = self.word(at)
             cases += (word == "CASE") - (word == "END" and cases > 0)
             if cases == 0 and word == "OR":
-                return [places]
+                return [positions]
             if cases == 0 and word == "AND" and ranges == 0:
                 parts.append([])
                 continue

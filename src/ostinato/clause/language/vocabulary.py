@@ -54,7 +54,7 @@ WINDOW_FUNCTIONS: dict[str, str | None] = {
     "row_number": "write COUNT(*): the rows of the match so far",
     **dict.fromkeys(("rank", "dense_rank", "percent_rank", "cume_dist", "ntile")),
 }
-"""Functions of Spark that need a window, with what to write instead; a match has no windows."""
+"""Functions of Spark that need a window, with a replacement; a match has no windows."""
 
 
 def aggregate_name(name: str) -> str | None:

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 
 class ProbeMode(enum.Enum):
-    """Which of the matches inside a probe are given; only CHAINED gives heed to AFTER MATCH SKIP."""
+    """The matches of a probe to return; only CHAINED follows AFTER MATCH SKIP."""
 
     GROWING = "of each start every end once, in the preferred labeling"
     RECORDS = "of each start those that are its preferred match as of their own last row"
@@ -71,7 +71,7 @@ class Probes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Rows in order, of key k `key_at[k]:key_at[k + 1]`, and what states may consume each; good for every probe."""
+    """Rows in order, those of key k at `key_at[k]:key_at[k + 1]`, and the states that may consume each."""
 
     task: Task
     key_at: Ints
@@ -108,7 +108,7 @@ def prepare(
     *,
     decided_until: Ints | None = None,
 ) -> Prepared:
-    """What all probes share. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions that read the run.
+    """Prepares the input of all probes. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions over the run.
 
     `decided_until`: of each key the row from which on masks may change with rows to come (NEXT); no probe consumes it.
     """
@@ -148,11 +148,11 @@ def find(prepared: Prepared, probes: Probes, mode: ProbeMode, known_until: int =
     )
     if outcome.failure:
         raise failure_of(task, outcome.failure, outcome.failed_row)
-    found = _in_order(outcome.matches, np.repeat(np.arange(count), starts.number), keeps_path=task.needs_path)
+    matches = _in_order(outcome.matches, np.repeat(np.arange(count), starts.number), keeps_path=task.needs_path)
     if mode is not ProbeMode.CHAINED:
-        return found
+        return matches
     stopped = np.flatnonzero(starts.row < probes.stop)
-    return found._replace(open_probe=stopped, open_start=starts.row[stopped])
+    return matches._replace(open_probe=stopped, open_start=starts.row[stopped])
 
 
 def _rules(prepared: Prepared, mode: ProbeMode) -> s.SearchRules:
@@ -172,16 +172,16 @@ def _rules(prepared: Prepared, mode: ProbeMode) -> s.SearchRules:
     )
 
 
-def _in_order(found: s.MatchBuffers, probe: Ints, *, keeps_path: bool) -> ProbeMatches:
+def _in_order(stored: s.MatchBuffers, probe: Ints, *, keeps_path: bool) -> ProbeMatches:
     """The records of the search, which come by probe, start and preference, as matches and open starts."""
-    is_open = found.number == s.OPEN_START
-    path_at = np.cumsum(found.length) - found.length if keeps_path else np.zeros(len(probe), np.int64)
-    open_probe, open_start = probe[is_open], found.start[is_open]
-    probe, start, length, path_at = (part[~is_open] for part in (probe, found.start, found.length, path_at))
-    places = np.arange(len(start))
+    is_open = stored.number == s.OPEN_START
+    path_at = np.cumsum(stored.length) - stored.length if keeps_path else np.zeros(len(probe), np.int64)
+    open_probe, open_start = probe[is_open], stored.start[is_open]
+    probe, start, length, path_at = (column[~is_open] for column in (probe, stored.start, stored.length, path_at))
+    positions = np.arange(len(start))
     is_first = np.ones(len(start), np.bool_)
     is_first[1:] = (start[1:] != start[:-1]) | (probe[1:] != probe[:-1])
-    rank = places - places[is_first][np.cumsum(is_first) - 1]
+    rank = positions - positions[is_first][np.cumsum(is_first) - 1]
     # Timsort: a greedy search meets the longest first, and whole runs in reverse take it one pass.
     group = np.cumsum(is_first) * (length.max(initial=0) + 1)
     order = np.argsort(group + length, kind="stable")
@@ -191,24 +191,24 @@ def _in_order(found: s.MatchBuffers, probe: Ints, *, keeps_path: bool) -> ProbeM
         length[order],
         rank[order],
         path_at[order],
-        found.path if keeps_path else None,
+        stored.path if keeps_path else None,
         open_probe,
         open_start,
     )
 
 
-def matches_at(prepared: Prepared, found: ProbeMatches, chosen: Ints, number: Ints | None = None) -> Matches:
+def matches_at(prepared: Prepared, matches: ProbeMatches, chosen: Ints, number: Ints | None = None) -> Matches:
     """The chosen matches (places in `found`) as measures are read from them; `number`: MATCH_NUMBER(), 0 if unknown."""
     task, key_at = prepared.task, prepared.key_at
-    start, length = found.start[chosen], found.length[chosen]
-    path = np.empty(0, np.int32) if found.path is None else found.path[ranges(found.path_at[chosen], length)]
+    start, length = matches.start[chosen], matches.length[chosen]
+    path = np.empty(0, np.int32) if matches.path is None else matches.path[ranges(matches.path_at[chosen], length)]
     excluded_state = np.array([state.excluded for state in task.nfa.states], np.bool_)
     key = np.searchsorted(key_at, start, side="right") - 1
     return Matches(
         start=start,
         length=length,
         number=np.zeros(len(start), np.int64) if number is None else number,
-        path_at=np.zeros(len(start), np.int64) if found.path is None else np.cumsum(length) - length,
+        path_at=np.zeros(len(start), np.int64) if matches.path is None else np.cumsum(length) - length,
         label=task.automaton.label[path],
         excluded=excluded_state[path],
         key_first=key_at[key],

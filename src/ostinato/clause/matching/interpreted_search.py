@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostinato.clause.matching.search import build_search
-from ostinato.expressions.run_conditions.interpreter import check, update
+from ostinato.expressions.run_conditions.interpreter import check
+from ostinato.expressions.run_conditions.run_registers import update
 
 search_interpreted = build_search("search_interpreted", update, check)

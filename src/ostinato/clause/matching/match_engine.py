@@ -22,7 +22,7 @@ from ostinato.clause.matching.spans import Spans
 from ostinato.clause.matching.symbols import ALWAYS, symbols_of
 from ostinato.clause.query.clause import MatchMode, Skip, SkipKind
 from ostinato.errors import MatchError
-from ostinato.expressions.run_conditions.interpreter import Conditions
+from ostinato.expressions.run_conditions.run_registers import Conditions
 from ostinato.rows.batches import Mask
 from ostinato.rows.matches import Matches, ranges
 
@@ -42,14 +42,14 @@ _SKIPS = {
 
 @dataclass(frozen=True)
 class Task:
-    """What to look for; nothing of the rows."""
+    """The pattern to search for, and how. Holds no rows."""
 
     nfa: Nfa
     variables: tuple[str, ...]
     mode: MatchMode
     skip: Skip
     skip_rows: frozenset[str]
-    """The variables that SKIP TO means."""
+    """The variables of the SKIP TO target."""
     max_length: int | None
     within_us: int | None
     show_timeouts: bool
@@ -72,7 +72,7 @@ class SortedRows:
 
 
 class Searched(NamedTuple):
-    """What was found, and where the search of each key ended: at `stop`, or at a start that rows to come decide."""
+    """The matches, and where the search of each key ended: at `stop`, or at a start that later rows decide."""
 
     matches: Matches
     next_start: NDArray[np.int64]
@@ -114,8 +114,8 @@ def _ahead_of_fixed(task: Task, labels: NDArray[np.int32], starts: NDArray[np.in
         return 1
     if task.skip.kind is SkipKind.PAST_LAST_ROW:
         return len(labels)
-    places = [i for i, label in enumerate(labels) if task.variables[label] in task.skip_rows]
-    target = places[0 if task.skip.kind is SkipKind.TO_FIRST else -1]
+    targets = [i for i, label in enumerate(labels) if task.variables[label] in task.skip_rows]
+    target = targets[0 if task.skip.kind is SkipKind.TO_FIRST else -1]
     if target == 0:
         raise failure_of(task, s.SKIP_TO_FIRST_ROW, int(starts[0]))
     return target
@@ -127,7 +127,7 @@ class OverRun:
 
     search: Callable[..., int]
     conditions: Conditions | tuple[()] = ()
-    """What the search hands to its `update` and `check`; nothing where they bring everything along."""
+    """The argument of `update` and `check`; empty where they need none."""
     register_counts: tuple[int, int] = (0, 0)
     """How many row registers and how many accumulators there are."""
 
@@ -171,12 +171,13 @@ def match_by_search(
     )
     if outcome.failure:
         raise failure_of(task, outcome.failure, outcome.failed_row)
-    found = outcome.matches
-    matches = _matches(rows, found.start, found.length, found.number, found.path if rules.keep_path else None, task)
+    stored = outcome.matches
+    path = stored.path if rules.keep_path else None
+    matches = _matches(rows, stored.start, stored.length, stored.number, path, task)
     if spans.given is None:
-        return Searched(matches, starts.row, starts.number, found.ahead)
+        return Searched(matches, starts.row, starts.number, stored.ahead)
     next_start = np.where(starts.open_from >= 0, starts.open_from, starts.row)
-    return Searched(matches, next_start, spans.number + _per_key(matches, rows.key_at), found.ahead)
+    return Searched(matches, next_start, spans.number + _per_key(matches, rows.key_at), stored.ahead)
 
 
 def _per_key(matches: Matches, key_at: NDArray[np.int64]) -> NDArray[np.int64]:

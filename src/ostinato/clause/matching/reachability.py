@@ -1,4 +1,4 @@
-"""Which states can still lead to a complete match, for every row: one pass from the last row to the first.
+"""The states that can still lead to a complete match, for every row: one pass from the last row to the first.
 
 What goes in: for each row a symbol (which row conditions hold), for each symbol the states that it allows. What comes
 out: for each row the number of a set of states; a state is in it when it may consume the row and the rest of the

@@ -79,10 +79,10 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
     while progress[SPAN] < spans:
         span = progress[SPAN]
         first, last_end, end = rows.first[span], rows.last_end[span], rows.end[span]
-        # What changes with every start is kept in locals: small arrays of two threads may share a line of the cache.
+        # Locals for values that change with every start: small arrays of two threads may share a cache line.
         start, stop, numbered = starts.row[span], starts.stop[span], starts.number[span]
         steps, span_steps, stamp = progress[STEPS], progress[SPAN_STEPS], progress[STAMP]
-        began = progress[SPAN_BEGAN]  # what bears this stamp or an older one is of another span
+        began = progress[SPAN_BEGAN]  # entries with this stamp or an older one belong to another span
         leaves = False
         while start < stop:
             alive = False
@@ -259,14 +259,14 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
 
 @inline_kernel
 def _keep(matches, progress, work, rules, start, length, number):  # type: ignore[no-untyped-def]
-    """Writes the match that the search stands on."""
+    """Stores the match that the search has reached."""
     status = _note_path(matches, progress, work, rules, length)
     return _keep_noted(matches, progress, rules, start, length, number) if status == FINISHED else status
 
 
 @inline_kernel
 def _note_path(matches, progress, work, rules, length):  # type: ignore[no-untyped-def]
-    """Writes down the path that the search stands on; the next one written takes its place, unless it is kept."""
+    """Stores the path that the search has reached. The next path overwrites it, unless a match is stored with it."""
     path = progress[PATH]
     if rules.keep_path:
         if path + length > len(matches.path):
@@ -293,7 +293,7 @@ def _keep_noted(matches, progress, rules, start, length, number):  # type: ignor
 
 @inline_kernel
 def _give_back(matches, progress, work, rules, first, stamp, matches_before, path_before):  # type: ignore[no-untyped-def]
-    """Forgets what was written for a start that has to be tried again; `first`: the start, counted from `rows.base`."""
+    """Removes the matches of a start that has to be tried again; `first`: the start, counted from `rows.base`."""
     if rules.mode == INCREMENTAL:
         for match in range(matches_before, progress[MATCHES]):
             work.claimed[first + matches.length[match] - 1] = 0

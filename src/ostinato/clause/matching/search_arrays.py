@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# What the kernel returns.
+# Statuses that the kernel returns.
 FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED, STOPPED = 0, 1, 2, 3, 4, 5, 6
-# Why it failed.
+# Reasons for FAILED.
 TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING, TOO_MANY_IN_KEY, RESULT_TOO_LARGE = 1, 2, 3, 4, 5
 CONDITION_FAILED = 100
 """Added to the code of an error inside a condition over the run (expressions/run_conditions/interpreter.py)."""
 
-# Which matches count. GROWING: of each start every end once. RECORDS: of each start those that are the preferred match
-# as of their last row. Both are for callers that ask how a start looked before later rows came (growths.py).
+# Modes: the matches to return. GROWING returns every end of each start once. RECORDS returns the matches of a start
+# that were preferred when their last row arrived. Both serve questions about the past (growths.py).
 PREFERRED, ALL, INCREMENTAL, MAXIMAL, GROWING, RECORDS = 0, 1, 2, 3, 4, 5
 # Where the search goes on after a preferred match.
 PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = 0, 1, 2, 3
@@ -35,7 +35,7 @@ SPAN, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, SPAN_STEPS, SPAN_BEGAN =
 
 
 class SearchRules(NamedTuple):
-    """How to search, as numbers."""
+    """The rules of the search, as numbers."""
 
     mode: int
     skip: int
@@ -50,7 +50,7 @@ class SearchRules(NamedTuple):
     timeouts: bool
     """Whether a start without a match gives the first run that was still open when WITHIN ended."""
     at_once: bool
-    """INCREMENTAL in an open key: give what ends in the rows at hand; go on at the first start with an open run."""
+    """INCREMENTAL in an open key: return matches that have ended; go on at the first start with an open run."""
     every_start: bool
     """Whether starts that a match skips are tried all the same."""
     notes_open: bool = False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def failure_of(task: Task, failure: int, row: int) -> MatchError:
-    """What the kernel's code of a failure means."""
+    """The error for a failure code of the kernel."""
     if failure in (s.TOO_MANY_PARTIAL_MATCHES, s.TOO_MANY_IN_KEY):
         from_row = failure == s.TOO_MANY_PARTIAL_MATCHES
         most = task.max_partial_matches * (1 if from_row else s.PER_KEY)
@@ -37,7 +37,7 @@ def failure_of(task: Task, failure: int, row: int) -> MatchError:
 
 
 def condition_failure(status: int, clause: str) -> MatchError:
-    """What a status of the interpreter of conditions means; `clause` is where these are written."""
+    """The error for a status of the interpreter; `clause` names the clause that holds the condition."""
     if status == DIVIDE_BY_ZERO:
         return MatchError("DIVIDE_BY_ZERO", f"division by zero in {clause}", hint="guard it with NULLIF(divisor, 0)")
     assert status == OVERFLOW
@@ -50,7 +50,7 @@ def _skip_error(task: Task, failure: int) -> MatchError:
         return MatchError(
             "SKIP_TO_FIRST_ROW",
             f"AFTER MATCH {task.skip.kind.value} {target} leads to the first row of the match: "
-            "it would be found for ever",
+            "the search would loop for ever",
         )
     return MatchError(
         "SKIP_TARGET_MISSING", f"AFTER MATCH {task.skip.kind.value} {target}: no row of the match is {target}"

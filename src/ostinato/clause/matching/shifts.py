@@ -24,11 +24,11 @@ def starting_rows(
         return np.empty(0, np.int64)
     count = rows - length + 1
     holds: NDArray[np.bool_] | None = None
-    for place, mask in enumerate(masks):
+    for offset, mask in enumerate(masks):
         if mask is None:
             continue
-        part = mask[place : place + count]
-        holds = part.copy() if holds is None else np.logical_and(holds, part, out=holds)
+        shifted = mask[offset : offset + count]
+        holds = shifted.copy() if holds is None else np.logical_and(holds, shifted, out=holds)
     starts = np.arange(count, dtype=np.int64) if holds is None else np.flatnonzero(holds)
     if len(key_at) > 2 or spans.start[0] > 0 or min(spans.stop[0], spans.end[0]) < rows:
         key = np.searchsorted(key_at, starts, side="right") - 1
@@ -52,11 +52,11 @@ def after_last(starts: NDArray[np.int64], length: int, ahead: int, spans: Spans)
 
 @kernel
 def without_overlap(starts, ahead):  # type: ignore[no-untyped-def]
-    """Which starts remain when the search goes on `ahead` rows after each match."""
-    kept = np.zeros(len(starts), np.bool_)
+    """The indexes of the starts that remain if the search goes on `ahead` rows after each match."""
+    remains = np.zeros(len(starts), np.bool_)
     next_free = np.int64(-1)
     for i in range(len(starts)):
         if starts[i] >= next_free:
-            kept[i] = True
+            remains[i] = True
             next_free = starts[i] + ahead
-    return kept
+    return remains

@@ -1,4 +1,4 @@
-"""Which rows of each key a search may use: whole keys, or the part of a key that a slice or a stream has at hand."""
+"""The rows of each key that a search may use: all of them, or those that a slice or a stream has at hand."""
 
 from __future__ import annotations
 

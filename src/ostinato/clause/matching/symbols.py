@@ -1,4 +1,4 @@
-"""Masks of rows (one per distinct row condition) -> one small number per row, and what each number allows."""
+"""Masks of rows (one per distinct row condition) -> a small number for each row, and the states that it allows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def symbols_of(masks: Sequence[Mask], condition_of_state: Sequence[int], rows: i
 
 
 def _number(masks: Sequence[Mask], rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Numbers the combinations that occur; `holds[symbol, mask]` says what each stands for."""
+    """Numbers the combinations that occur; `holds[symbol, mask]` says whether the mask holds in it."""
     symbol = np.zeros(rows, np.int32)
     holds = np.zeros((1, 0), np.bool_)
     for start in range(0, len(masks), 8):

@@ -1,1 +1,1 @@
-"""Bound clause -> plan: what is computed where, which engine matches, and why the others declined."""
+"""Bound clause -> plan: where each expression is computed, the engine that matches, and why others declined."""

@@ -1,4 +1,4 @@
-"""DEFINE conditions -> three parts each: what the row alone decides, what its neighbours decide, what the run decides.
+"""DEFINE conditions -> three parts each: over the row alone, over the row and its neighbours, over the run.
 
 The condition holds when all parts do. The row's part is evaluated before matching (by Spark, where there is one); the
 neighbours' part is evaluated over shifted columns, all rows at once; only the run's part is left to the kernel. In the
@@ -68,8 +68,8 @@ def split_condition(condition: Expr, variable: str) -> Condition:
     so_far = 0
     before: list[tuple[int, Expr]] = []
     for conjunct in _conjuncts(spread(settle(condition, variable))):
-        found = list(references(conjunct))
-        part = 0 if all(is_here(node) for node in found) else 1 if all(is_fixed(node) for node in found) else 2
+        reads = list(references(conjunct))
+        part = 0 if all(is_here(node) for node in reads) else 1 if all(is_fixed(node) for node in reads) else 2
         if may_fail(conjunct):
             part = max(part, so_far)
             parts[part].extend(lift(guard, guarded=True) for other, guard in before if other < part)
@@ -129,13 +129,13 @@ def lift(expr: Expr, *, guarded: bool = False) -> Expr:
     """
     if isinstance(expr, Navigation | Aggregate | Literal | Lambda):
         return expr
-    found = list(references(expr))
-    if not found:
+    reads = list(references(expr))
+    if not reads:
         return expr if _is_foldable(expr) else Navigation(expr, None, Anchor.LAST)
-    first = found[0]
+    first = reads[0]
     one_row = isinstance(first, Navigation) and all(
         isinstance(other, Navigation) and same_row(first, other) and not depends_on_match(other.operand)
-        for other in found
+        for other in reads
     )
     if isinstance(first, Navigation) and one_row and not (guarded and may_fail(expr)):
         operand = operands_only(expr)

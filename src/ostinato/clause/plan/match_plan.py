@@ -1,4 +1,4 @@
-"""Bound clause -> MatchPlan: what to ship of each row, which conditions run where, what the outputs are made of."""
+"""Bound clause -> MatchPlan: the columns to ship, where each condition runs, the slots that outputs are made of."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class StateCondition:
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """What is asked, taken apart. Knows no types; see `TypedPlan`."""
+    """A query taken apart. Knows no types; see `TypedPlan`."""
 
     bound: BoundClause
     pattern: Pattern
@@ -72,7 +72,7 @@ class MatchPlan:
     state_conditions: tuple[StateCondition, ...]
     inputs: tuple[Input, ...]
     slots: tuple[Expr, ...]
-    """What matching gives for each output row: navigations, aggregates, match numbers."""
+    """The values that matching returns for each output row: navigations, aggregates, match numbers."""
     outer: tuple[Expr, ...]
     """The measures over `slot_name(i)` columns."""
     shown: tuple[str, ...]
@@ -188,8 +188,8 @@ class _Lists:
         )
 
     @staticmethod
-    def _place(kept: dict[Expr, int], part: Expr | None) -> int:
-        return NONE if part is None else kept.setdefault(part, len(kept))
+    def _place(numbers: dict[Expr, int], part: Expr | None) -> int:
+        return NONE if part is None else numbers.setdefault(part, len(numbers))
 
 
 class _Inputs:
@@ -232,7 +232,7 @@ def labelled_arguments(arg: Expr, variables: tuple[str, ...]) -> list[Expr]:
 
 
 class Slots:
-    """Replaces what speaks of the match by columns that matching fills."""
+    """Replaces navigations, aggregates and match numbers by columns that matching fills."""
 
     def __init__(self, inputs: _Inputs | None = None) -> None:
         self.inputs = inputs

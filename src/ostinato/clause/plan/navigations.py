@@ -47,7 +47,7 @@ def depends_on_match(operand: Expr) -> bool:
 
 
 def references(expr: Expr) -> Iterator[Expr]:
-    """The navigations, aggregates and match numbers of an expression; what stands below them is left alone."""
+    """The navigations, aggregates and match numbers of an expression; doesn't look inside them."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
@@ -78,7 +78,7 @@ def null_like(expr: Expr) -> Expr:
 
 
 def operands_only(expr: Expr) -> Expr:
-    """The expression with every navigation replaced by its operand: what one row says."""
+    """The expression over one row: every navigation is replaced by its operand."""
     if isinstance(expr, Navigation):
         return expr.operand
     return rebuild(expr, operands_only)

@@ -57,7 +57,7 @@ def longest_match(nfa: Nfa) -> int | None:
 
 
 def _children_first(nfa: Nfa) -> list[int]:
-    """The states in depth-first post-order: what a state leads to comes before it, unless there is a loop."""
+    """The states in depth-first post-order: the successors of a state come before it, unless there is a loop."""
     order: list[int] = []
     seen = set[int]()
     waiting = [(state, False) for state in {*nfa.at_start, *nfa.elsewhere} if state >= 0]

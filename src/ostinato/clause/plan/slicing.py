@@ -1,4 +1,4 @@
-"""Whether the rows of one partition can be cut into slices, what two slices share, or why not."""
+"""Whether the rows of one partition can be cut into slices: the rows that two slices share, or the reason against."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ MOST_PARTIAL_MATCHES = 10**15
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a query may use up before it is stopped."""
+    """The limits at which a query is stopped."""
 
     max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
     """How many partial matches may be tried from one row of one key."""
@@ -51,7 +51,7 @@ class GeneralConditions:
     slots: tuple[Expr, ...]
     slot_types: tuple[pa.DataType, ...]
     reason: str
-    """What the kernel doesn't know."""
+    """The reason: the expression that the kernel doesn't know."""
 
 
 @dataclass(frozen=True, slots=True)

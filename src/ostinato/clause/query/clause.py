@@ -34,7 +34,7 @@ class Measure:
 
 
 class Output(enum.Enum):
-    """What is shown of a match."""
+    """The rows that a match puts out."""
 
     ONE_ROW = "ONE ROW PER MATCH"
     ALL_ROWS = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"
@@ -43,7 +43,7 @@ class Output(enum.Enum):
 
 
 class MatchMode(enum.Enum):
-    """Which of the possible matches count."""
+    """The matches to return, of all possible ones."""
 
     PREFERRED = "PREFERRED"
     """The standard's: the first in preferment order from each start that the skip rule leaves."""
@@ -95,7 +95,7 @@ class PartitionKey:
 
 @dataclass(frozen=True, slots=True)
 class MatchRecognize:
-    """The clause as understood. `text` is what it was read from, for carets; it takes no part in equality."""
+    """The clause as understood. `text` is the source, for carets; equality ignores it."""
 
     pattern: Pattern
     partition_by: tuple[PartitionKey, ...] = ()

@@ -1,4 +1,4 @@
-"""What `ost.match` is asked: a clause, and perhaps a simple SELECT around it."""
+"""A clause with the simple SELECT around it, if there is one: the queries of `ost.match` and of workloads."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from ostinato.expressions.types import Settings
 
 @dataclass(frozen=True, slots=True)
 class ClauseQuery:
-    """The clause, and what is selected of its rows."""
+    """The clause, and the columns selected from its rows."""
 
     clause: MatchRecognize
     items: tuple[Item, ...] = (Item(None),)
     alias: str | None = None
     columns: tuple[str, ...] = ()
-    """New names for the clause's columns: `AS alias (a, b)`; none, when they keep their own."""
+    """New names for the clause's columns: `AS alias (a, b)`; empty if they keep their own."""
     text: str | None = None
 
-    def select(self, found: pa.Table, settings: Settings) -> pa.Table:
+    def select(self, output: pa.Table, settings: Settings) -> pa.Table:
         """The selected columns of the clause's rows."""
         columns: list[Any] = []
         names: list[str] = []
         with speaking_of(self.text):
-            found = found.rename_columns(self.renamed(found.column_names))
-            for name, expr in self.selected(found.column_names):
-                whole = _column(expr, found)
+            output = output.rename_columns(self.renamed(output.column_names))
+            for name, expr in self.selected(output.column_names):
+                selected_column = _column(expr, output)
                 columns.append(
-                    evaluate(expr, lambda node: _column(node, found), found.num_rows, settings)
-                    if whole is None
-                    else whole
+                    evaluate(expr, lambda node: _column(node, output), output.num_rows, settings)
+                    if selected_column is None
+                    else selected_column
                 )
                 names.append(name)
         return pa.table(columns, names=names)
@@ -54,7 +54,7 @@ class ClauseQuery:
         return self.items == (Item(None),) and not self.columns
 
     def renamed(self, columns: Sequence[str]) -> list[str]:
-        """What the clause's columns are called outside of it."""
+        """The names of the clause's columns outside of it."""
         if not self.columns:
             return list(columns)
         if len(self.columns) != len(columns):
@@ -65,14 +65,14 @@ class ClauseQuery:
 
     def selected(self, columns: Sequence[str]) -> list[tuple[str, Expr]]:
         """The SELECT list by name, over references to the clause's (renamed) columns."""
-        found: list[tuple[str, Expr]] = []
+        selected_columns: list[tuple[str, Expr]] = []
         for item in self.items:
             if item.expr is None:
                 self._check_qualifier(item)
-                found += [(name, ColumnRef((Name(name, True),))) for name in columns]
+                selected_columns += [(name, ColumnRef((Name(name, True),))) for name in columns]
             else:
-                found.append((item.name, self._named(item.expr, columns)))
-        return found
+                selected_columns.append((item.name, self._named(item.expr, columns)))
+        return selected_columns
 
     def _check_qualifier(self, item: Item) -> None:
         if item.name and (self.alias is None or item.name.lower() != self.alias.lower()):
@@ -88,18 +88,18 @@ class ClauseQuery:
         parts = expr.parts
         if len(parts) > 1 and self.alias is not None and parts[0].text.lower() == self.alias.lower():
             parts = parts[1:]
-        found = next((name for name in columns if name.lower() == parts[0].text.lower()), None)
-        if found is None:
+        known = next((name for name in columns if name.lower() == parts[0].text.lower()), None)
+        if known is None:
             raise QueryError("UNKNOWN_COLUMN", f"the clause gives no column '{parts[0].text}'", span=expr.span)
-        result: Expr = ColumnRef((Name(found, True),), expr.span)
+        result: Expr = ColumnRef((Name(known, True),), expr.span)
         for part in parts[1:]:
             result = Field(result, part, expr.span)
         return result
 
 
-def _column(node: Expr, found: pa.Table) -> pa.ChunkedArray | None:
+def _column(node: Expr, output: pa.Table) -> pa.ChunkedArray | None:
     if isinstance(node, ColumnRef) and len(node.parts) == 1:
-        return found.column(node.parts[0].text)
+        return output.column(node.parts[0].text)
     return None
 
 

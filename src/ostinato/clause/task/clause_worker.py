@@ -1,4 +1,4 @@
-"""TypedPlan + the rows of some whole keys -> output rows. Neither Spark nor text here."""
+"""TypedPlan + all rows of some keys -> output rows. Neither Spark nor text here."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Window:
 
 
 class Worker:
-    """Runs one plan over as many batches as there are; holds nothing between them."""
+    """Runs one plan over any number of batches. Keeps no state between them."""
 
     def __init__(self, typed: TypedPlan) -> None:
         self.typed = typed
@@ -119,7 +119,7 @@ class Worker:
     # --- matching ---
 
     def symbols(self, window: Window) -> Symbols:
-        """Which row conditions hold, for each row."""
+        """The row conditions that hold, for each row."""
         combined, of_state = self._combined(window, self.task)
         return symbols_of(combined, of_state, window.columns.count)
 

@@ -1,8 +1,8 @@
 """Conditions over the run that the kernel doesn't know, evaluated like measures of the match so far.
 
-Everything that a measure can say can be said here: arrays of labels, aggregates over MATCH_NUMBER(), text functions
-across rows. Each trial of a row costs a round through the evaluator, about 2 ms, where the kernel takes some 100 ns;
-`explain` says when a query takes this way.
+They may use everything that a measure may use: arrays of labels, aggregates over MATCH_NUMBER(), text functions across
+rows. Each trial of a row calls the evaluator, which takes about 2 ms; the kernel takes some 100 ns. `explain` says when
+a query is evaluated this way (docs/run-conditions.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ostinato.rows.matches import Frames, Matches
 
 
 class GeneralConditionCheck:
-    """`check` is what the search asks before it consumes a row."""
+    """The search calls `check` before it consumes a row."""
 
     def __init__(
         self,

@@ -43,8 +43,8 @@ def aggregate_array(
         case "avg":
             return to_arrow(_avg(rows, args[0], kind))
         case "array_agg":
-            offsets, places = agg.collected(rows)
-            values = to_arrow(args[0].take(places.astype(np.intp)))
+            offsets, positions = agg.collected(rows)
+            values = to_arrow(args[0].take(positions.astype(np.intp)))
             return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
         case "min" | "max" | "bool_and" | "bool_or" | "min_by" | "max_by":
             most = slot.name in ("max", "bool_or", "max_by")
@@ -63,8 +63,8 @@ def _codes(values: Vector) -> NDArray[np.int64]:
     return np.unique(_ranks(values), return_inverse=True)[1].astype(np.int64)
 
 
-def _taken(values: Vector, places: NDArray[np.int64]) -> pa.Array:
-    return to_arrow(values).take(pa.array(places, mask=places < 0))
+def _taken(values: Vector, positions: NDArray[np.int64]) -> pa.Array:
+    return to_arrow(values).take(pa.array(positions, mask=positions < 0))
 
 
 def _sum(rows: agg.Members, values: Vector, kind: pa.DataType, ansi: bool) -> Vector:

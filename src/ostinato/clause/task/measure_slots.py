@@ -1,4 +1,4 @@
-"""What measures read from a match (navigations, aggregates, match numbers) -> values, for all output rows at once."""
+"""Navigations, aggregates and match numbers of measures -> their values, for all output rows at once."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class SlotReader:
                 return values.take(rows.astype(np.intp)).expanded(len(rows))  # of a single row, all matches share it
             return None
 
-        found = leaf(arg)
-        if isinstance(found, Vector):
-            return found
+        vector = leaf(arg)
+        if isinstance(vector, Vector):
+            return vector
         array = evaluate(arg, leaf, len(rows), self.typed.settings)
         return from_arrow(array, array.type)

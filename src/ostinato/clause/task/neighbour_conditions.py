@@ -34,10 +34,10 @@ class NeighbourConditions:
             return columns.shifted(node) if isinstance(node, Navigation) else None
 
         try:
-            found = {operand: ready.mask(leaf, columns.count) for operand, ready in self._operands.items()}
+            masks = {operand: ready.mask(leaf, columns.count) for operand, ready in self._operands.items()}
         except MatchError:  # one operand may guard another: let AND decide row by row what is evaluated
             return [ready.mask(leaf, columns.count) for ready in self._whole]
-        return [_all(found[operand] for operand in _operands(condition)) for condition in self.conditions]
+        return [_all(masks[operand] for operand in _operands(condition)) for condition in self.conditions]
 
 
 def _operands(condition: Expr) -> tuple[Expr, ...]:

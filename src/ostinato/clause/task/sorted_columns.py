@@ -54,9 +54,9 @@ class SortedColumns:
 
     def taken(self, name: str, rows: NDArray[np.int64]) -> pa.Array:
         """A shipped column at these rows, NULL where the row is negative."""
-        places = rows if self.ordered.rows is None else self.ordered.rows[rows]
+        positions = rows if self.ordered.rows is None else self.ordered.rows[rows]
         missing = rows < 0
-        return self.arrays[name].take(pa.array(places, mask=missing) if missing.any() else pa.array(places))
+        return self.arrays[name].take(pa.array(positions, mask=missing) if missing.any() else pa.array(positions))
 
     def shifted(self, navigation: Navigation) -> Vector:
         """The operand at a fixed distance from each row; NULL beyond the partition."""
@@ -72,8 +72,8 @@ class SortedColumns:
         valid = inside if vector.valid is None else inside & _moved(vector.valid, shift)
         if isinstance(vector.values, np.ndarray):
             return Vector(vector.type, _moved(vector.values, shift), valid)
-        places = pa.array(np.arange(self.count) + shift, mask=~inside)
-        return from_arrow(vector.values.take(places), vector.type)
+        positions = pa.array(np.arange(self.count) + shift, mask=~inside)
+        return from_arrow(vector.values.take(positions), vector.type)
 
     def _inside(self, shift: int) -> NDArray[np.bool_]:
         """Whether a row at this distance belongs to the same key."""
@@ -102,7 +102,7 @@ class SortedColumns:
 
 
 def _moved(values: NDArray[Scalar], shift: int) -> NDArray[Scalar]:
-    """values[i + shift] at place i; what lies beyond the ends is any value."""
+    """values[i + shift] at index i; values beyond the ends are arbitrary."""
     result = np.empty_like(values)
     distance = min(abs(shift), len(values))
     if shift < 0:

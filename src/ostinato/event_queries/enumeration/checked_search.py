@@ -16,8 +16,9 @@ from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.enumeration.event_search import build_event_search
 from ostinato.event_queries.enumeration.event_tables import Steps
 from ostinato.event_queries.enumeration.match_conditions import NO_LABEL, MatchConditions
-from ostinato.expressions.run_conditions.interpreter import Conditions, check, update
+from ostinato.expressions.run_conditions.interpreter import check
 from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
+from ostinato.expressions.run_conditions.run_registers import Conditions, update
 from ostinato.kernels.kernel_cache import called_kernel
 
 

@@ -99,23 +99,23 @@ def _by_value(read: Callable[[Any, Site, pa.DataType], Any]) -> CastKernel:
     """A cast that reads value by value; None from `read` is a bad value."""
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-        found = []
+        numbers = []
         for value in vector.to_list():
             result = None if value is None else read(value, site, kind)
             if value is not None and result is None and site.settings.ansi and not site.attempt:
                 raise site.fault("CAST_INVALID_INPUT", f"{value!r} isn't a {t.spark_name(kind)}", ANSI_HINT)
-            found.append(result)
-        return _of_numbers(kind, found)
+            numbers.append(result)
+        return _of_numbers(kind, numbers)
 
     return kernel
 
 
-def _of_numbers(kind: pa.DataType, found: list[Any]) -> Vector:
+def _of_numbers(kind: pa.DataType, numbers: list[Any]) -> Vector:
     dtype = t.storage_dtype(kind)
     if dtype is None:
-        return of_list(kind, found)
-    valid = np.array([value is not None for value in found], bool)
-    values = np.array([0 if value is None else value for value in found], dtype)
+        return of_list(kind, numbers)
+    valid = np.array([value is not None for value in numbers], bool)
+    values = np.array([0 if value is None else value for value in numbers], dtype)
     return Vector(kind, values, None if valid.all() else valid)
 
 

@@ -1,4 +1,4 @@
-"""CAST, TRY_CAST and the implicit casts: which there are, and those of nested values, which cast their parts."""
+"""CAST, TRY_CAST and the implicit casts: the table of casts, and casts of nested values element by element."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def fit_literals(left: Typed, right: Typed, site: Site) -> tuple[Typed, Typed]:
 
 
 def compare_values(op: str, left: Vector, right: Vector) -> Bools:
-    """op on the values alone; what stands at NULL rows is arbitrary."""
+    """op on the values alone; results at NULL rows are arbitrary."""
     kind = left.type
     if t.is_float(kind):
         return _compare_floats(op, left.values, right.values)

@@ -173,8 +173,8 @@ def _map_get(site: Site, base: Typed, key: Typed) -> Typed:
     def kernel(site: Site, kind: pa.DataType, maps: Vector, keys: Vector) -> Vector:
         length = broadcast_length((maps, keys))
         entries, wanted = maps.expanded(length).values.to_pylist(), to_arrow(keys.expanded(length)).to_pylist()
-        found = [None if a is None or k is None else dict(a).get(k) for a, k in zip(entries, wanted, strict=True)]
-        return from_arrow(pa.array(found, kind), kind)
+        results = [None if a is None or k is None else dict(a).get(k) for a, k in zip(entries, wanted, strict=True)]
+        return from_arrow(pa.array(results, kind), kind)
 
     return eager(site, base.type.item_type, strict(kernel), (base, node))
 
@@ -205,8 +205,8 @@ def python_rows(compute: Compute) -> Any:
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         columns = [python_values(to_arrow(vector.expanded(length))) for vector in vectors]
-        found = [None if None in row else compute(*row) for row in until_stopped(zip(*columns, strict=True))]
-        return from_arrow(pa.array(found, kind), kind)
+        results = [None if None in row else compute(*row) for row in until_stopped(zip(*columns, strict=True))]
+        return from_arrow(pa.array(results, kind), kind)
 
     return strict(kernel)
 
@@ -252,12 +252,12 @@ def _extreme(pick: Callable[..., Any]) -> Compute:
 
 
 def _in_order(items: list[Any]) -> list[Any]:
-    seen, kept = set(), []
+    seen, distinct_items = set(), []
     for item in items:
         if sort_key(item) not in seen:
             seen.add(sort_key(item))
-            kept.append(item)
-    return kept
+            distinct_items.append(item)
+    return distinct_items
 
 
 def _sort_array(site: Site, args: Sequence[Typed]) -> Typed:

@@ -35,15 +35,15 @@ class _Piece:
     """The piece, if it has no _ in it."""
     regex: re.Pattern[str]
 
-    def stands_at(self, text: str, place: int) -> bool:
-        return self.regex.match(text, place) is not None
+    def stands_at(self, text: str, position: int) -> bool:
+        return self.regex.match(text, position) is not None
 
     def find(self, text: str, start: int, end: int) -> int:
         """The first place, or -1."""
         if self.text is not None:
             return text.find(self.text, start, end)
-        found = self.regex.search(text, start, end)
-        return -1 if found is None else found.start()
+        matched = self.regex.search(text, start, end)
+        return -1 if matched is None else matched.start()
 
 
 @lru_cache(maxsize=512)
@@ -77,18 +77,18 @@ def _piece(symbols: list[str]) -> _Piece:
 
 
 def is_like(text: str, pieces: Sequence[_Piece]) -> bool:
-    """Whether the text fits: each piece is taken where it stands first, which leaves the most for those behind it."""
+    """Whether the text matches. Taking each piece at its first occurrence leaves the most text for the others."""
     first, last = pieces[0], pieces[-1]
     if len(pieces) == 1:
         return len(text) == first.length and first.stands_at(text, 0)
-    place, end = first.length, len(text) - last.length
-    if end < place or not (first.stands_at(text, 0) and last.stands_at(text, end)):
+    position, end = first.length, len(text) - last.length
+    if end < position or not (first.stands_at(text, 0) and last.stands_at(text, end)):
         return False
     for piece in pieces[1:-1]:
-        place = piece.find(text, place, end)
-        if place < 0:
+        position = piece.find(text, position, end)
+        if position < 0:
             return False
-        place += piece.length
+        position += piece.length
     return True
 
 
@@ -161,22 +161,22 @@ def _regexp_extract(site: Site, text: str, pattern: str, group: int = 1) -> str:
     if not 0 <= group <= regex.groups:
         raise site.fault("INVALID_PARAMETER_VALUE", f"the pattern {pattern!r} has no group {group}")
     _check_group(regex, group)
-    found = regex.find(text)
-    if found is None or found[group][0] < 0:
+    matched = regex.find(text)
+    if matched is None or matched[group][0] < 0:
         return ""
-    return text[slice(*found[group])]
+    return text[slice(*matched[group])]
 
 
 def _regexp_replace(site: Site, text: str, pattern: str, by: str) -> str:
     regex = java_regex(pattern)
     pieces: list[str] = []
     start = size = 0
-    for found in regex.matches(text):
+    for matched in regex.matches(text):
         # A slice from -1 to -1 is empty: a group that took no part is replaced by nothing.
         parts = _replacement(site, by, regex)
-        filled = [part if isinstance(part, str) else text[slice(*found[part])] for part in parts]
-        pieces += [text[start : found[0][0]], *filled]
-        start = found[0][1]
+        filled = [part if isinstance(part, str) else text[slice(*matched[part])] for part in parts]
+        pieces += [text[start : matched[0][0]], *filled]
+        start = matched[0][1]
         size += sum(map(len, filled))
         check_size(site, size)
     return "".join([*pieces, text[start:]])
@@ -187,15 +187,15 @@ def _replacement(site: Site, by: str, regex: JavaRegex) -> tuple[str | int, ...]
     """Text and the numbers of groups: $1, ${name}; a backslash makes the next character plain."""
     parts: list[str | int] = []
     at = 0
-    for found in _REFERENCE.finditer(by):
-        parts.append(by[at : found.start()])
-        at = found.end()
-        if found["plain"]:
-            parts.append(found["plain"])
+    for matched in _REFERENCE.finditer(by):
+        parts.append(by[at : matched.start()])
+        at = matched.end()
+        if matched["plain"]:
+            parts.append(matched["plain"])
             continue
-        number = regex.names.get(found["name"] or "", -1)
-        if found["digits"]:
-            number, digits = int(found["digits"][0]), found["digits"][1:]
+        number = regex.names.get(matched["name"] or "", -1)
+        if matched["digits"]:
+            number, digits = int(matched["digits"][0]), matched["digits"][1:]
             while (
                 digits and number * 10 + int(digits[0]) <= regex.groups
             ):  # $12 is group 1 and a 2 where there is no 12

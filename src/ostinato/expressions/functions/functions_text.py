@@ -48,8 +48,8 @@ def row_by_row(compute: Compute, *, with_site: bool = False) -> Kernel:
         length = broadcast_length(vectors)
         columns = [vector.expanded(length).to_list() for vector in vectors]
         first = (site,) if with_site else ()
-        found = [None if None in row else compute(*first, *row) for row in _rows(columns, length)]
-        return of_list(kind, found)
+        results = [None if None in row else compute(*first, *row) for row in _rows(columns, length)]
+        return of_list(kind, results)
 
     return strict(kernel)
 
@@ -61,7 +61,7 @@ def _rows(columns: Sequence[list[Any]], length: int) -> Iterator[tuple[Any, ...]
 def _function(
     kinds: str, result: pa.DataType, compute: Compute, least: int | None = None, *, with_site: bool = False
 ) -> Function:
-    """A row-by-row function; `kinds` says what the arguments are: t(ext) or n(umber)."""
+    """A row-by-row function; `kinds` has a letter for each argument: t(ext) or n(umber)."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         cast = [as_text(site, a) if kind == "t" else whole(site, a) for a, kind in zip(args, kinds, strict=False)]
@@ -136,7 +136,7 @@ def concat_text(site: Site, args: Sequence[Typed]) -> Typed:
 
 
 def _concat_ws(site: Site, args: Sequence[Typed]) -> Typed:
-    """Joins what isn't NULL, arrays of strings included; NULL only if the separator is."""
+    """Joins the values that aren't NULL, also those in arrays of strings. NULL only if the separator is."""
     cast = [arg if t.is_list(arg.type) and arg.type.value_type == t.STRING else as_text(site, arg) for arg in args]
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:

@@ -78,9 +78,9 @@ def _where_open(part: Typed, frame: Frame, left: Vector, deciding: bool) -> Vect
         values = np.full(frame.length, deciding)
         valid = np.ones(frame.length, bool)
         if len(open_rows):
-            found = part.run(frame.select(open_rows)).expanded(len(open_rows))
-            values[open_rows] = found.values
-            valid[open_rows] = True if found.valid is None else found.valid
+            computed = part.run(frame.select(open_rows)).expanded(len(open_rows))
+            values[open_rows] = computed.values
+            valid[open_rows] = True if computed.valid is None else computed.valid
         return Vector(t.BOOL, values, valid)
 
 

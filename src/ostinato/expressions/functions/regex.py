@@ -74,11 +74,11 @@ class JavaRegex:
         find = self._search(text)
         start = 0
         while start <= len(text):
-            found = find(start)
-            if found is None:
+            matched = find(start)
+            if matched is None:
                 return
-            yield found
-            begin, end = found[0]
+            yield matched
+            begin, end = matched[0]
             start = end + (begin == end)
 
     def _search(self, text: str) -> Callable[[int], Spans | None]:
@@ -89,8 +89,8 @@ class JavaRegex:
             return _Search(self._program, text).find
 
         def find(start: int) -> Spans | None:
-            found = self._python.search(text, start)
-            return None if found is None else [found.span(group) for group in range(self.groups + 1)]
+            matched = self._python.search(text, start)
+            return None if matched is None else [matched.span(group) for group in range(self.groups + 1)]
 
         return find
 
@@ -252,30 +252,30 @@ class _Search:
         count = 0
         waiting = [(self.program.entry, begin)]
         while waiting:
-            at, place = waiting.pop()
+            at, position = waiting.pop()
             if at < 0:  # back from a way that failed: the mark as it was
-                marks[-1 - at] = place
+                marks[-1 - at] = position
                 continue
-            while not tried[key := place * width + at]:
+            while not tried[key := position * width + at]:
                 tried[key] = 1
                 count += 1
                 if count % _STEPS_PER_LOOK == 0:
                     check_stopped()
                 step = steps[at]
                 if step.char is not None:
-                    if place == size or not step.char(text[place]):
+                    if position == size or not step.char(text[position]):
                         break
-                    place += 1
+                    position += 1
                 elif step.anchor is not None:
-                    if step.anchor.match(text, place) is None:
+                    if step.anchor.match(text, position) is None:
                         break
                 elif step.mark >= 0:
                     waiting.append((-1 - step.mark, marks[step.mark]))
-                    marks[step.mark] = place
+                    marks[step.mark] = position
                 elif step.next < 0:
                     return marks
                 elif step.other >= 0:
-                    waiting.append((step.other, place))
+                    waiting.append((step.other, position))
                 at = step.next
         return None
 

@@ -53,7 +53,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group that keeps what it matched, by its number."""
+    """A capturing group, by its number."""
 
     body: Regex
     number: int
@@ -91,7 +91,7 @@ class Parsed:
 
 
 def parse_regex(pattern: str) -> Parsed:
-    """The tree of a pattern; RegexError says what isn't read.
+    """The tree of a pattern. RegexError names syntax that isn't supported.
 
     >>> parse_regex("a+?").tree
     Repeat(body=Char(python='a'), at_least=1, at_most=None, greedy=False)
@@ -181,12 +181,12 @@ class _Parser:
         return Repeat(atom, low, high, greedy=not self.accept("?"))
 
     def _bounds(self) -> tuple[int, int | None]:
-        found = re.compile(r"\{(\d{1,6})(,(\d{1,6})?)?\}", re.ASCII).match(self.pattern, self.at)
-        if found is None:
+        matched = re.compile(r"\{(\d{1,6})(,(\d{1,6})?)?\}", re.ASCII).match(self.pattern, self.at)
+        if matched is None:
             self.fail("a { must begin a quantifier such as {2,3}")
-        self.at = found.end()
-        low = int(found[1])
-        high = low if found[2] is None else int(found[3]) if found[3] else None
+        self.at = matched.end()
+        low = int(matched[1])
+        high = low if matched[2] is None else int(matched[3]) if matched[3] else None
         if high is not None and high < low:
             self.fail("a quantifier's upper bound is below its lower one")
         return low, high
@@ -219,12 +219,12 @@ class _Parser:
         return self._flagged()
 
     def _named_group(self) -> Regex:
-        found = re.compile(r"([A-Za-z][A-Za-z0-9]*)>").match(self.pattern, self.at)
-        if found is None or found[1] in self.names:
+        matched = re.compile(r"([A-Za-z][A-Za-z0-9]*)>").match(self.pattern, self.at)
+        if matched is None or matched[1] in self.names:
             self.fail("a group's name is missing, or taken")
-        self.at = found.end()
+        self.at = matched.end()
         self.groups += 1
-        self.names[found[1]] = self.groups
+        self.names[matched[1]] = self.groups
         return self._captured(self.groups)
 
     def _captured(self, number: int) -> Regex:
@@ -238,16 +238,16 @@ class _Parser:
 
     def _flagged(self) -> Regex | None:
         """(?: ... ), (?i), (?i-s: ... )."""
-        found = re.compile(r"([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])").match(self.pattern, self.at)
-        if found is None:
+        matched = re.compile(r"([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])").match(self.pattern, self.at)
+        if matched is None:
             self.fail("a group begins with (?, but not with a mark that is known")
-        unknown = set(found[1] + (found[2] or "")) - set("ims")
+        unknown = set(matched[1] + (matched[2] or "")) - set("ims")
         if unknown:
             self.fail(f"the flag {min(unknown)} isn't supported")
-        self.at = found.end()
+        self.at = matched.end()
         before = self.flags
-        self.flags = (before | set(found[1])) - set(found[2] or "")
-        if found[3] == ")":
+        self.flags = (before | set(matched[1])) - set(matched[2] or "")
+        if matched[3] == ")":
             return None
         body = self._closed()
         self.flags = before
@@ -279,11 +279,11 @@ class _Parser:
             ("0", "[0-3]?[0-7]{1,2}", 8),
         ):
             if char == letter:
-                found = re.compile(shape).match(self.pattern, self.at)
-                if found is None:
+                matched = re.compile(shape).match(self.pattern, self.at)
+                if matched is None:
                     self.fail(f"\\{char} needs digits")
-                self.at = found.end()
-                return re.escape(chr(int(found[0], base)))
+                self.at = matched.end()
+                return re.escape(chr(int(matched[0], base)))
         if char.isascii() and char.isalpha():
             self.fail(f"\\{char} isn't an escape that is known")
         return re.escape(char)

@@ -1,14 +1,11 @@
-"""Runs conditions over the run while the search consumes rows. Compiled once, for every query.
+"""Evaluates conditions over the run while the search consumes rows. One compiled interpreter serves all queries.
 
 NaN follows Spark: equal to itself, greater than everything else.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ostinato.expressions.run_conditions.kernel_arithmetic import (
     LN,
@@ -26,48 +23,11 @@ from ostinato.expressions.run_conditions.kernel_arithmetic import (
     subtract_whole,
     wrapped,
 )
-from ostinato.expressions.run_conditions.opcodes import DIVIDE_BY_ZERO, HERE, OVERFLOW, Keep, Op, Total
+from ostinato.expressions.run_conditions.opcodes import DIVIDE_BY_ZERO, OVERFLOW, Op
+from ostinato.expressions.run_conditions.run_registers import count_distinct, is_valid, label_rank, target_row
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 
-
-class Conditions(NamedTuple):
-    """A RunProgram tied to the columns of a batch. A column's row of `valid` is empty-handed when it has no NULL."""
-
-    code: NDArray[np.int64]
-    first: NDArray[np.int64]
-    entry: NDArray[np.int64]
-    condition_of_state: NDArray[np.int64]
-    """Which condition a state has, or -1."""
-    whole: NDArray[np.int64]
-    real: NDArray[np.float64]
-    place: NDArray[np.int64]
-    """Where a column is in `whole` or `real`."""
-    valid: NDArray[np.bool_]
-    valid_place: NDArray[np.int64]
-    """Where a column's validity is in `valid`, or -1: no NULL."""
-    reals: NDArray[np.float64]
-    texts: NDArray[np.int64]
-    label_rank: NDArray[np.int64]
-    label_of_state: NDArray[np.int32]
-    keep: NDArray[np.int64]
-    source: NDArray[np.int64]
-    member: NDArray[np.bool_]
-    total: NDArray[np.int64]
-    total_column: NDArray[np.int64]
-
-
 # Plain integers: numba compares them faster than it looks up an enumeration.
-_LAST, _LAST_BEFORE, _FIRST, _FIRST_AFTER = (
-    int(Keep.LAST),
-    int(Keep.LAST_BEFORE),
-    int(Keep.FIRST),
-    int(Keep.FIRST_AFTER),
-)
-_LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = int(Keep.LEAST_WHOLE), int(Keep.MOST_WHOLE), int(Keep.LEAST_REAL)
-_ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), int(Total.VALUES_REAL)
-_SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
-_SUM_AS_REAL = int(Total.SUM_AS_REAL)
-_DISTINCT_REAL = int(Total.DISTINCT_REAL)
 _WHOLE = int(Op.WHOLE)
 _REAL = int(Op.REAL)
 _TEXT = int(Op.TEXT)
@@ -119,129 +79,8 @@ _JUMP_IF_FALSE = int(Op.JUMP_IF_FALSE)
 _JUMP_IF_TRUE = int(Op.JUMP_IF_TRUE)
 _JUMP_UNLESS_NULL = int(Op.JUMP_UNLESS_NULL)
 
-
-@inline_kernel
-def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
-    place = conditions.valid_place[column]
-    return place < 0 or conditions.valid[place, row]
-
-
-@inline_kernel
-def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
-    """Registers and accumulators after a row is consumed under a label: those of depth + 1. Negative: an error."""
-    for i in range(len(conditions.keep)):
-        before = work.registers[depth, i]
-        after = before
-        if conditions.member[i, label]:
-            keep, source = conditions.keep[i], conditions.source[i]
-            if keep == _LAST:
-                after = row
-            elif keep == _LAST_BEFORE:
-                after = work.registers[depth, source]
-            elif keep == _FIRST:
-                if before < 0:
-                    after = row
-            elif keep == _FIRST_AFTER:
-                if before < 0 and work.registers[depth, source] >= 0:
-                    after = row
-            elif is_valid(conditions, source, row):
-                if before < 0:
-                    after = row
-                else:
-                    place = conditions.place[source]
-                    if keep == _LEAST_WHOLE:
-                        better = conditions.whole[place, row] <= conditions.whole[place, before]
-                    elif keep == _MOST_WHOLE:
-                        better = conditions.whole[place, row] >= conditions.whole[place, before]
-                    elif keep == _LEAST_REAL:
-                        better = not real_less(conditions.real[place, before], conditions.real[place, row])
-                    else:
-                        better = not real_less(conditions.real[place, row], conditions.real[place, before])
-                    if better:  # of equals the last, as Spark's min_by and max_by do
-                        after = row
-        work.registers[depth + 1, i] = after
-    for i in range(len(conditions.total)):
-        whole, real = work.whole[depth, i], work.real[depth, i]
-        column = conditions.total_column[i, label]
-        if column >= 0:
-            total = conditions.total[i]
-            if total == _ROWS:
-                whole += 1
-            elif is_valid(conditions, column, row):
-                if total == _VALUES_WHOLE or total == _VALUES_REAL:
-                    whole += 1
-                elif total == _SUM_WHOLE:
-                    whole, bad = add_whole(whole, conditions.whole[conditions.place[column], row])
-                    if bad:
-                        return OVERFLOW
-                elif total == _SUM_AS_REAL:
-                    real += float(conditions.whole[conditions.place[column], row])
-                elif total == _SUM_REAL:
-                    real += conditions.real[conditions.place[column], row]
-                elif total == _TRUE_VALUES:
-                    whole += conditions.whole[conditions.place[column], row]
-        work.whole[depth + 1, i] = whole
-        work.real[depth + 1, i] = real
-    return 0
-
-
-@inline_kernel
-def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
-    """Distinct values among the rows so far, by comparing each with those before it."""
-    first = row - depth
-    real = conditions.total[which] == _DISTINCT_REAL
-    count = 0
-    for i in range(depth + 1):
-        label_i = label if i == depth else conditions.label_of_state[work.node[i + 1]]
-        column = conditions.total_column[which, label_i]
-        if column < 0 or not is_valid(conditions, column, first + i):
-            continue
-        place = conditions.place[column]
-        fresh = True
-        for j in range(i):
-            other = conditions.total_column[which, conditions.label_of_state[work.node[j + 1]]]
-            if other < 0 or not is_valid(conditions, other, first + j):
-                continue
-            at = conditions.place[other]
-            if real:
-                same = real_equal(conditions.real[place, first + i], conditions.real[at, first + j])
-            else:
-                same = conditions.whole[place, first + i] == conditions.whole[at, first + j]
-            if same:
-                fresh = False
-                break
-        if fresh:
-            count += 1
-    return count
-
-
-@inline_kernel
-def target_row(register, shift, row, depth, key_first, key_end, work):  # type: ignore[no-untyped-def]
-    """The row that an instruction reads, or -1."""
-    at = row
-    if register != HERE:
-        at = work.registers[depth + 1, register]
-        if at < 0:
-            return np.int64(-1)
-    at += shift
-    if at < key_first or at >= key_end:
-        return np.int64(-1)
-    return at
-
-
-@inline_kernel
-def label_rank(register, shift, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
-    """The rank of the name of the variable at a row of the match so far; -1 elsewhere."""
-    at = target_row(register, shift, row, depth, key_first, key_end, work)
-    place = at - (row - depth)
-    if at < 0 or place < 0 or place > depth:
-        return np.int64(-1)
-    found = label if place == depth else conditions.label_of_state[work.node[place + 1]]
-    return conditions.label_rank[found]
-
-
 NULL_VERDICT = 2
-"""What a comparison gives beside 1 and 0."""
+"""The result of a comparison with NULL; the others are 1 and 0."""
 
 
 @inline_kernel
@@ -278,7 +117,7 @@ def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type
 
 @called_kernel
 def run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
-    """Any code: 1 TRUE, 0 FALSE or NULL, negative an error."""
+    """Runs any code and returns 1 for TRUE, 0 for FALSE or NULL, a negative number for an error."""
     real, whole, null = work.stack, work.stack_whole, work.stack_null
     code = conditions.code
     top = -1
@@ -484,8 +323,8 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
 def check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
     """The condition of the state, for this row under this label: 1 TRUE, 0 FALSE or NULL, negative an error.
 
-    The comparison of two values, which most conditions consist of, is done here, inside the loop of the search; the
-    rest is a call, so that it doesn't burden that loop.
+    Most conditions compare two values. That comparison runs here, inside the loop of the search. Everything else is a
+    call, so that the loop stays small.
     """
     which = conditions.condition_of_state[state]
     if which < 0:
@@ -503,7 +342,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
 
 @inline_kernel
 def value_of(value, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
-    """(whether it is there, value number `value` as a real number); an error while computing it is NULL."""
+    """(whether value number `value` isn't NULL, the value as a real number). An error while computing it gives NULL."""
     at = conditions.first[value]
     verdict = run_code(
         conditions.entry[at], conditions.entry[at + 1], label, row, depth, key_first, key_end, 0, work, conditions

@@ -112,7 +112,7 @@ def divide_whole(left, right):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def modulo_whole(left, right):  # type: ignore[no-untyped-def]
-    """What division towards zero leaves; right isn't 0."""
+    """The remainder of division towards zero; right isn't 0."""
     if right == -1:
         return np.int64(0), False
     rest = left % right

@@ -1,31 +1,22 @@
-"""Conditions over the run (typed expressions) -> RunProgram. What the kernel doesn't know is refused by name."""
+"""Conditions over the run (typed expressions) -> RunProgram. An error names the expression that kernels don't know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import NoReturn
 
 import pyarrow as pa
 
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
-from ostinato.expressions.aggregate_types import aggregate_type
 from ostinato.expressions.evaluate import evaluate
-from ostinato.expressions.run_conditions.opcodes import (
-    HERE,
-    MATH_FUNCTIONS,
-    MAX_STACK,
-    REAL_COMPARISON,
-    Keep,
-    Op,
-    Total,
-)
-from ostinato.expressions.run_conditions.run_program import Accumulator, ColumnUse, Register, RunProgram
+from ostinato.expressions.run_conditions.opcodes import MATH_FUNCTIONS, REAL_COMPARISON, Op
+from ostinato.expressions.run_conditions.program_writer import InputType, store_of
+from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.expressions.run_conditions.run_reads import RunReads
 from ostinato.expressions.syntax import (
     Aggregate,
-    Anchor,
     Call,
     Case,
     Cast,
@@ -36,15 +27,9 @@ from ostinato.expressions.syntax import (
     Operator,
     RowClassifier,
     span_of,
-    string_literal,
     walk,
-    with_label,
 )
-from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.literals import literal_value
-
-InputType = Callable[[Expr], pa.DataType]
-"""The type of an expression over one row."""
 
 _COMPARE = {"<": Op.LESS, "<=": Op.LESS_EQUAL, "=": Op.EQUAL, "<=>": Op.SAME}
 _ARITHMETIC = {"+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "%": Op.MODULO, "mod": Op.MODULO, "div": Op.DIVIDE}
@@ -61,17 +46,6 @@ _ARITHMETIC_REAL = {
 _MATH_ALIASES = {"log": "ln"}
 
 
-def store_of(kind: pa.DataType) -> str:
-    """How the kernel keeps values of a type."""
-    if t.is_float(kind):
-        return "real"
-    if t.is_decimal(kind) and kind.precision > 18:
-        return "rank"  # too wide for int64, but still to be compared
-    if kind == t.BOOL or t.is_integral(kind) or t.is_datetime(kind) or kind == t.DURATION or t.is_decimal(kind):
-        return "whole"
-    return "rank"
-
-
 def lower_conditions(
     conditions: Sequence[Expr],
     variables: tuple[str, ...],
@@ -79,7 +53,7 @@ def lower_conditions(
     settings: t.Settings,
     values: Sequence[Expr] = (),
 ) -> RunProgram:
-    """The program of all conditions, in their order; behind them that of `values`, numbered on.
+    """The program of all conditions, in their order, followed by `values` with the next numbers.
 
     A value is left as a real number whatever its type (`interpreter.value_of` reads it): dates and times as days and
     microseconds, a text as a hash that is the same in every process.
@@ -118,87 +92,8 @@ def lower_conditions(
     )
 
 
-class _Lowering:
-    """Writes code; columns, registers and accumulators are shared by all conditions that need the same."""
-
-    def __init__(self, variables: tuple[str, ...], input_type: InputType, settings: t.Settings) -> None:
-        self.variables = variables
-        self.input_type = input_type
-        self.settings = settings
-        self.columns: list[ColumnUse] = []
-        self.registers: list[Register] = []
-        self.accumulators: list[Accumulator] = []
-        self.code: list[tuple[int, int, int, int]] = []
-        self.reals: list[float] = []
-        self.texts: list[tuple[str, object]] = []
-        self.depth = 0
-
-    # --- small steps ---
-
-    def put(self, op: Op, a: int = 0, b: int = 0, c: int = 0, *, grows: int = 0) -> int:
-        """Appends an instruction; `grows` is how the stack changes."""
-        self.depth += grows
-        if self.depth > MAX_STACK:
-            raise QueryError("TOO_DEEP", "a condition over several rows is nested too deeply")
-        self.code.append((int(op), a, b, c))
-        return len(self.code) - 1
-
-    def land(self, *jumps: int) -> None:
-        """Lets earlier jumps lead here."""
-        for at in jumps:
-            op, _, b, c = self.code[at]
-            self.code[at] = (op, len(self.code), b, c)
-
-    def type_of(self, expr: Expr) -> pa.DataType:
-        return type_of(expr, self.leaf_type, self.settings)
-
-    def leaf_type(self, node: Expr) -> pa.DataType | None:
-        match node:
-            case Navigation(operand=RowClassifier()):
-                return t.STRING
-            case Navigation(operand=operand):
-                return self.input_type(operand)
-            case MatchNumber():
-                return t.INT64
-            case Aggregate(name, args):
-                if any(isinstance(part, MatchNumber) for arg in args for part in walk(arg)):
-                    self.refuse(node, "an aggregate over MATCH_NUMBER()")
-                kinds = [self.input_type(with_label(arg, string_literal(self.variables[0]))) for arg in args]
-                return aggregate_type(name, kinds, node.span)
-            case _:
-                return None
-
-    def refuse(self, expr: Expr, what: str) -> NoReturn:
-        raise QueryError(
-            "UNSUPPORTED_ACROSS_ROWS",
-            f"{what} can't be computed from several rows of the match in DEFINE",
-            span=span_of(expr),
-            hint="of one row's columns any Spark expression works; across rows: arithmetic, comparisons, AND/OR/NOT, "
-            "CASE, IF, COALESCE, NULLIF, GREATEST, LEAST, IN, BETWEEN, ABS, POW and "
-            + ", ".join(name.upper() for name in MATH_FUNCTIONS),
-        )
-
-    def column(self, operand: Expr, store: str | None = None) -> int:
-        kind = self.input_type(operand)
-        if t.is_nested(kind):
-            self.refuse(operand, "an array, struct or map")
-        use = ColumnUse(operand, kind, store or store_of(kind))
-        if use not in self.columns:
-            self.columns.append(use)
-        return self.columns.index(use)
-
-    def register(self, register: Register) -> int:
-        if register not in self.registers:
-            self.registers.append(register)
-        return self.registers.index(register)
-
-    def accumulator(self, total: Total, columns: tuple[int, ...]) -> int:
-        accumulator = Accumulator(total, columns)
-        if accumulator not in self.accumulators:
-            self.accumulators.append(accumulator)
-        return self.accumulators.index(accumulator)
-
-    # --- expressions: each leaves one value of the type that type_of says ---
+class _Lowering(RunReads):
+    """Writes the code of expressions. Each `emit` leaves one value on the stack, of the type that `type_of` gives."""
 
     def emit(self, expr: Expr) -> None:
         match expr:
@@ -234,7 +129,7 @@ class _Lowering:
         self.convert(expr, kind, wanted)
 
     def emit_real(self, expr: Expr) -> None:
-        """The value as a real number. Of what can only be compared, texts of one row have one, their hash."""
+        """The value as a real number: a text of one row as its hash. Other values without a number are refused."""
         kind = self.type_of(expr)
         store = store_of(kind)
         if store == "rank":
@@ -304,117 +199,6 @@ class _Lowering:
         if constant not in self.texts:
             self.texts.append(constant)
         self.put(Op.TEXT, self.texts.index(constant), grows=1)
-
-    # --- rows of the run ---
-
-    def navigation(self, expr: Navigation) -> None:
-        register = self.row_register(expr)
-        operand = expr.operand
-        if isinstance(operand, RowClassifier):
-            self.put(Op.LABEL, 0, register, expr.shift, grows=1)
-        elif operand == Literal("boolean", "TRUE"):
-            self.put(Op.PRESENT, 0, register, expr.shift, grows=1)
-        elif any(isinstance(node, RowClassifier | MatchNumber) for node in walk(operand)):
-            self.refuse(expr, "an expression with CLASSIFIER() or MATCH_NUMBER() inside a navigation")
-        else:
-            column = self.column(operand)
-            self.refuse_wide(expr, self.columns[column].type)
-            real = self.columns[column].store == "real"
-            self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, expr.shift, grows=1)
-
-    def refuse_wide(self, expr: Expr, kind: pa.DataType) -> None:
-        """Decimals of more than 18 digits are kept as ranks, which only the comparison of two of them can read."""
-        if t.is_decimal(kind) and store_of(kind) == "rank":
-            self.refuse(expr, f"anything but a comparison of two {t.spark_name(kind)}")
-
-    def row_register(self, expr: Navigation) -> int:
-        if expr.rows is None and expr.anchor is Anchor.LAST and expr.skip == 0:
-            return HERE
-        chain = (Keep.LAST, Keep.LAST_BEFORE) if expr.anchor is Anchor.LAST else (Keep.FIRST, Keep.FIRST_AFTER)
-        if expr.skip > 1_000:
-            self.refuse(expr, "an offset above 1,000")
-        register = self.register(Register(chain[0], expr.rows))
-        for _ in range(expr.skip):
-            register = self.register(Register(chain[1], expr.rows, register))
-        return register
-
-    def counted(self, expr: Aggregate, arg: Expr) -> tuple[tuple[int, ...], str]:
-        """For each variable the column that an aggregate reads there, and how those columns are kept."""
-        members = [expr.rows is None or name in expr.rows for name in self.variables]
-        columns = tuple(
-            self.column(with_label(arg, string_literal(name))) if member else -1
-            for name, member in zip(self.variables, members, strict=True)
-        )
-        stores = {self.columns[column].store for column in columns if column >= 0}
-        return columns, stores.pop()
-
-    def aggregate(self, expr: Aggregate) -> None:
-        name = expr.name
-        if not expr.args:
-            everywhere = tuple(0 if expr.rows is None or name in expr.rows else -1 for name in self.variables)
-            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.ROWS, everywhere), -1, grows=1)
-            return
-        if expr.distinct and name not in ("min", "max", "min_by", "max_by", "bool_and", "bool_or"):
-            self.distinct(expr)
-            return
-        columns, store = self.counted(expr, expr.args[0])
-        values = Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE
-        if name == "count":
-            self.put(Op.TOTAL_WHOLE, self.accumulator(values, columns), -1, grows=1)
-        elif name == "count_if":
-            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.TRUE_VALUES, columns), -1, grows=1)
-        elif name in ("sum", "avg"):
-            self.total(expr, columns, store)
-        elif name in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
-            self.best(expr, columns)
-        else:
-            self.refuse(expr, f"the aggregate {name}")
-
-    def distinct(self, expr: Aggregate) -> None:
-        if expr.name != "count":
-            self.refuse(expr, f"{expr.name}(DISTINCT ...)")
-        columns, store = self.counted(expr, expr.args[0])
-        total = Total.DISTINCT_REAL if store == "real" else Total.DISTINCT_WHOLE
-        self.put(Op.DISTINCT, self.accumulator(total, columns), grows=1)
-
-    def total(self, expr: Aggregate, columns: tuple[int, ...], store: str) -> None:
-        """sum and avg; NULL without a value."""
-        kind = next(self.columns[column].type for column in columns if column >= 0)
-        if store == "rank":
-            self.refuse(expr, f"{expr.name} of {t.spark_name(kind)}")
-        values = self.accumulator(Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE, columns)
-        as_real = store == "real" or (expr.name == "avg" and t.is_integral(kind))
-        if as_real:
-            total = self.accumulator(Total.SUM_REAL if store == "real" else Total.SUM_AS_REAL, columns)
-            self.put(Op.TOTAL_REAL, total, values, grows=1)
-        else:
-            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.SUM_WHOLE, columns), values, grows=1)
-        if expr.name == "sum":
-            return
-        if t.is_decimal(kind) or kind == t.DURATION:
-            self.put(Op.TOTAL_WHOLE, values, -1, grows=1)
-            scale = aggregate_type("avg", [kind]).scale - kind.scale if t.is_decimal(kind) else 0
-            self.put(Op.AVERAGE, 10**scale, grows=-1)
-            return
-        self.put(Op.TOTAL_WHOLE, values, -1, grows=1)
-        self.put(Op.TO_REAL)
-        self.put(Op.DIVIDE_REAL, 0, 0, grows=-1)
-
-    def best(self, expr: Aggregate, columns: tuple[int, ...]) -> None:
-        """min and max as the row that holds them, then the value there."""
-        by, by_store = self.counted(expr, expr.args[-1])
-        if len(set(by) - {-1}) > 1 or len(set(columns) - {-1}) > 1:
-            self.refuse(expr, f"{expr.name} over CLASSIFIER()")
-        least = expr.name in ("min", "min_by", "bool_and")
-        if by_store == "real":
-            keep = Keep.LEAST_REAL if least else Keep.MOST_REAL
-        else:
-            keep = Keep.LEAST_WHOLE if least else Keep.MOST_WHOLE
-        register = self.register(Register(keep, expr.rows, max(by)))
-        column = max(columns)
-        self.refuse_wide(expr, self.columns[column].type)
-        real = self.columns[column].store == "real"
-        self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, 0, grows=1)
 
     # --- operators ---
 

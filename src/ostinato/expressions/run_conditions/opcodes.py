@@ -23,7 +23,7 @@ class Op(IntEnum):
     TOTAL_WHOLE = 9  # a: accumulator, b: the accumulator that counts its values, or -1: never NULL
     TOTAL_REAL = 10
     DISTINCT = 11  # a: place in the accumulator table: count of distinct values so far
-    # Two loads and their comparison in one: a: which comparison, b: column, c: register; the next instruction's four
+    # Two loads and their comparison in one: a: the comparison, b: column, c: register; the next instruction's four
     # integers are the shift, then column, register and shift of the other side.
     COMPARE_WHOLE = 12
     COMPARE_REAL = 13
@@ -90,7 +90,7 @@ HERE = -1
 
 MATH_FUNCTIONS = ("sqrt", "exp", "ln", "log10", "sin", "cos", "tan", "asin", "acos", "atan")
 
-# What a condition may fail with, as the negative verdict of `check`.
+# The errors of a condition: negative results of `check`.
 DIVIDE_BY_ZERO, OVERFLOW = -1, -2
 
 MAX_STACK = 60
@@ -100,7 +100,7 @@ class Keep(IntEnum):
     """How a register keeps a row number while rows are consumed; `source` is another register or a column."""
 
     LAST = 0
-    LAST_BEFORE = 1  # what `source` held before
+    LAST_BEFORE = 1  # the former content of register `source`
     FIRST = 2
     FIRST_AFTER = 3  # the first row after `source` was set
     LEAST_WHOLE = 4  # the row with the least value of column `source`
@@ -118,6 +118,6 @@ class Total(IntEnum):
     SUM_WHOLE = 3
     SUM_REAL = 4
     TRUE_VALUES = 5
-    DISTINCT_WHOLE = 6  # nothing is kept: counted on demand
+    DISTINCT_WHOLE = 6  # has no running total: counted on demand
     DISTINCT_REAL = 7
     SUM_AS_REAL = 8  # whole numbers added as real ones: the average of integers

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.expressions import types as t
-from ostinato.expressions.run_conditions.interpreter import Conditions
 from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.expressions.run_conditions.run_registers import Conditions
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 
@@ -79,13 +79,13 @@ def _hashes(texts: pa.Array) -> NDArray[np.float64]:
     """A number for each text that is the same in every process."""
     encoded = texts.dictionary_encode()
     numbers = [zlib.crc32(text.encode()) for text in encoded.dictionary.to_pylist()]
-    places = pc.fill_null(encoded.indices, len(numbers)).to_numpy(zero_copy_only=False)
-    hashes: NDArray[np.float64] = np.array([*numbers, 0], np.float64)[places]
+    positions = pc.fill_null(encoded.indices, len(numbers)).to_numpy(zero_copy_only=False)
+    hashes: NDArray[np.float64] = np.array([*numbers, 0], np.float64)[positions]
     return hashes
 
 
 class _Ranks:
-    """Values that can only be compared, as their place among all values of the batch and the query's constants."""
+    """Values that can only be compared, as their rank among all values of the batch and the query's constants."""
 
     def __init__(self, program: RunProgram, vectors: Sequence[Vector]) -> None:
         self.sorted: dict[str, pa.Array] = {}
@@ -124,6 +124,6 @@ class _Ranks:
 
     @staticmethod
     def _rank(ordered: pa.Array, values: pa.Array) -> NDArray[np.int64]:
-        places = pc.fill_null(pc.index_in(values, ordered), 0)
-        ranks: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+        positions = pc.fill_null(pc.index_in(values, ordered), 0)
+        ranks: NDArray[np.int64] = positions.to_numpy(zero_copy_only=False).astype(np.int64)
         return ranks

@@ -1,6 +1,6 @@
-"""What conditions over the run need while rows are consumed: columns, registers, accumulators, code. No arrays of rows.
+"""The program of a query's conditions over the run: columns, registers, accumulators, code. It holds no rows.
 
-Made once per query by `lowering.py`, shipped to workers, tied to the columns of a batch by `run_columns.py`.
+`lowering.py` makes it once per query. Workers receive it, and `run_columns.py` ties it to the columns of a batch.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class ColumnUse:
     operand: Expr
     type: pa.DataType
     store: str
-    """`whole`, `real`, or `rank`: the place of the value among all of its type, for what can only be compared; or
-    `hash`, a real number in place of a text, the same in every process."""
+    """`whole` and `real` are numbers. `rank` is the position of a value among all values of its type: for types that
+    can only be compared. `hash` is a real number in place of a text, the same in every process."""
 
 
 @dataclass(frozen=True, slots=True)

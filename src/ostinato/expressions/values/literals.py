@@ -53,8 +53,8 @@ def _unquoted(piece: str) -> str:
     return _ESCAPE.sub(_escaped, piece[1:-1].replace(quote * 2, quote))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = found[1]
+def _escaped(matched: re.Match[str]) -> str:
+    code = matched[1]
     if code[0] in "uU" and len(code) > 1:
         return chr(int(code[1:], 16))
     if len(code) == 3:
@@ -63,10 +63,10 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _number(written: str, settings: Settings) -> pa.Scalar:
-    found = re.fullmatch(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(BD|[YSLFD])?", written, re.I | re.ASCII)
-    if not found:
+    matched = re.fullmatch(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(BD|[YSLFD])?", written, re.I | re.ASCII)
+    if not matched:
         raise ValueError(written)
-    body, suffix = found[1].replace(" ", ""), (found[2] or "").upper()
+    body, suffix = matched[1].replace(" ", ""), (matched[2] or "").upper()
     if suffix in _BITS:
         bits = _BITS[suffix]
         return pa.scalar(int(body), {8: t.INT8, 16: t.INT16, 64: t.INT64}[bits])

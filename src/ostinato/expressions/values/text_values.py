@@ -14,7 +14,7 @@ _TRUE = {"t", "true", "y", "yes", "1"}
 _FALSE = {"f", "false", "n", "no", "0"}
 _INFINITY = {"inf": 1.0, "+inf": 1.0, "infinity": 1.0, "+infinity": 1.0, "-inf": -1.0, "-infinity": -1.0}
 _BLANKS = "".join(map(chr, range(0x21))) + "\x7f"
-"""What Spark trims around a value: blanks and control characters."""
+"""The characters that Spark trims around a value: blanks and control characters."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _ANY_NUMBER = re.compile(_NUMBER.pattern)
 """Java's BigDecimal takes the digits of every script, if they are in Unicode's first plane."""
@@ -31,13 +31,13 @@ def read_boolean(text: str) -> bool | None:
 def read_integer(text: str, bits: int, fraction: bool) -> int | None:
     """A whole number that fits; `fraction` lets `.5` follow and drops it (without ANSI)."""
     word = text.strip(_BLANKS)
-    found = re.fullmatch(r"([+-]?)(\d*)(\.\d*)?" if fraction else r"([+-]?)(\d+)", word, re.ASCII)
-    if not found or not (found[2] or (fraction and found[3])):
+    matched = re.fullmatch(r"([+-]?)(\d*)(\.\d*)?" if fraction else r"([+-]?)(\d+)", word, re.ASCII)
+    if not matched or not (matched[2] or (fraction and matched[3])):
         return None
-    digits = found[2].lstrip("0") or "0"
+    digits = matched[2].lstrip("0") or "0"
     if len(digits) > 19:  # more than any whole number has; Python refuses to read thousands of digits
         return None
-    value = int(found[1] + digits)
+    value = int(matched[1] + digits)
     return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
 
 
@@ -89,17 +89,17 @@ def read_date(text: str) -> int | None:
     >>> read_date("1970-1-3"), read_date("1970-02"), read_date("1970-01-02T whatever"), read_date("02.01.1970")
     (2, 31, 1, None)
     """
-    found = _DATE.fullmatch(text.strip(_BLANKS))
-    return _days(*found.groups()) if found else None
+    matched = _DATE.fullmatch(text.strip(_BLANKS))
+    return _days(*matched.groups()) if matched else None
 
 
 def read_clock(text: str) -> tuple[int, str | None] | None:
     """Microseconds on the clock as written, and the zone if one is written."""
-    found = _TIMESTAMP.fullmatch(text.strip(_BLANKS))
-    if not found:
+    matched = _TIMESTAMP.fullmatch(text.strip(_BLANKS))
+    if not matched:
         return None
-    days = _days(*found.groups()[:4])
-    hour, minute, second, fraction, zone = found.groups()[4:]
+    days = _days(*matched.groups()[:4])
+    hour, minute, second, fraction, zone = matched.groups()[4:]
     if days is None or int(hour or 0) > 23 or int(minute or 0) > 59 or int(second or 0) > 59:
         return None
     micros = int(((fraction or "") + "000000")[:6])

@@ -63,9 +63,9 @@ def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _places(encoded: pa.DictionaryArray) -> NDArray[np.int64]:
-    """For each row, which entry of the dictionary it has."""
-    places: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
+    """For each row, the index of its dictionary entry."""
+    indices: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return indices
 
 
 def sortable(key: OrderKey) -> list[NDArray[np.int64]]:

@@ -71,11 +71,11 @@ class Vector:
 
 def both_valid(*vectors: Vector) -> Bools | None:
     """Valid where all are; None when no NULL is among them."""
-    found = [vector.valid for vector in vectors if vector.valid is not None]
-    if not found:
+    validities = [vector.valid for vector in vectors if vector.valid is not None]
+    if not validities:
         return None
-    result = found[0]
-    for other in found[1:]:
+    result = validities[0]
+    for other in validities[1:]:
         result = result & other
     return result
 

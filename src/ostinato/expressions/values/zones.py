@@ -22,7 +22,7 @@ _UTC_NAMES = {"UTC", "Etc/UTC", "Z", "GMT", "+00:00"}
 
 
 def to_local(utc_us: Micros, zone: str) -> Micros:
-    """What the zone's clock shows at these instants."""
+    """The local times of these instants in the zone."""
     if zone in _UTC_NAMES:
         return utc_us
     array = pa.array(utc_us).cast(pa.timestamp("us", zone))
@@ -60,8 +60,8 @@ def moved(utc_us: Micros, shift: Callable[[Micros], Micros], zone: str) -> Micro
         return shift(utc_us)
     local = to_local(utc_us, zone)
     target = shift(local)
-    kept = target - (local - utc_us)
-    return np.asarray(np.where(to_local(kept, zone) == target, kept, to_utc(target, zone)), np.int64)
+    shifted = target - (local - utc_us)
+    return np.asarray(np.where(to_local(shifted, zone) == target, shifted, to_utc(target, zone)), np.int64)
 
 
 def _numbers(array: Any) -> Micros:
@@ -78,12 +78,12 @@ def parse_zone(text: str) -> tzinfo | None:
     if word in ("Z", "UTC", "GMT", "UT"):
         return UTC
     word = re.sub(r"^(?:UTC|GMT|UT)(?=[+-])", "", word)
-    found = re.fullmatch(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?", word, re.ASCII)
-    if found:
-        shift = timedelta(hours=int(found[2]), minutes=int(found[3] or 0), seconds=int(found[4] or 0))
+    matched = re.fullmatch(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?", word, re.ASCII)
+    if matched:
+        shift = timedelta(hours=int(matched[2]), minutes=int(matched[3] or 0), seconds=int(matched[4] or 0))
         if shift > timedelta(hours=18):
             return None
-        return timezone(-shift if found[1] == "-" else shift)
+        return timezone(-shift if matched[1] == "-" else shift)
     try:
         return ZoneInfo(word)
     except (ZoneInfoNotFoundError, ValueError, OSError):

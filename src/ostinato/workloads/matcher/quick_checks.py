@@ -1,7 +1,7 @@
-"""Run conditions that need no interpreter, and values that need only a small one.
+"""Run conditions that need no interpreter: one comparison of a stored feature with a column of the new event.
 
-Most conditions compare a value of the events that are bound with one of the event that arrives. Where the first is a
-feature of the node, it was computed when the partial match was made, and the comparison is all that is left to do.
+Most conditions compare a value of the bound events with a value of the new event. If the first value is a feature of
+the node, the matcher computed it when it created the partial match. Only the comparison is left to do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ostinato.workloads.merging.plan_conditions import PlanConditions
 
 NOT_QUICK = -1
 ASK_PROGRAM = 3
-"""In place of a verdict: the feature can't answer."""
+"""In place of a result: only the interpreter can decide."""
 LARGEST_EXACT = float(1 << 53)
 """Whole numbers below it are exact as real ones."""
 # Plain integers: numba compares them faster than it looks up an enumeration.
@@ -38,22 +38,22 @@ _Code = tuple[tuple[int, int, int, int], ...]
 
 
 class QuickTables(NamedTuple):
-    """For each place of `AskedTable.check`: which feature of the partial match is compared with which column."""
+    """For each index of `AskedTable.check`: the feature of the partial match and the column that are compared."""
 
     feature: NDArray[np.int8]
-    """Its number at the step's source, or NOT_QUICK."""
+    """The feature's number at the step's source node, or NOT_QUICK."""
     op: NDArray[np.int8]
     feature_left: NDArray[np.bool_]
     real: NDArray[np.bool_]
     may_fail: NDArray[np.bool_]
-    """Whether a feature that isn't there may stand for an error, which only the program reports."""
+    """Whether a NULL feature may stand for an error. Only the interpreter reports errors."""
     column: NDArray[np.int32]
     reads_run: NDArray[np.bool_]
-    """By step, whether what it makes needs registers, whatever its own checks do."""
+    """By step: whether its new partial match needs registers, whatever the step's own checks need."""
 
 
 class _Comparison(NamedTuple):
-    """A condition taken apart: what stands on both sides."""
+    """A condition taken apart: its two sides."""
 
     op: int
     real: bool
@@ -73,7 +73,7 @@ class _Quick(NamedTuple):
 def find_quick_checks(plan: PlanTables, conditions: PlanConditions, *, keeps_registers: bool) -> QuickTables:
     """`keeps_registers`: each partial match has its own."""
     program, asked, steps = conditions.program, plan.asked, plan.steps
-    found: list[_Quick] = []
+    quick: list[_Quick] = []
     step_of = [*range(len(steps.source)), *np.repeat(np.arange(len(steps.source)), np.diff(asked.guard_at))]
     for asker, step in enumerate(step_of):
         features = [_code_of(program, value) for value in conditions.features[int(steps.source[step])]]
@@ -81,14 +81,14 @@ def find_quick_checks(plan: PlanTables, conditions: PlanConditions, *, keeps_reg
         for at in range(asked.check_at[asker], asked.check_at[asker + 1]):
             number = int(asked.check[at])
             once = conditions.conditions[number].each == NO_LABEL
-            found.append(_quick(_comparison(program, number) if once else None, features, program, label))
+            quick.append(_quick(_comparison(program, number) if once else None, features, program, label))
     return QuickTables(
-        np.array([one.feature for one in found], np.int8),
-        np.array([one.op for one in found], np.int8),
-        np.array([one.feature_left for one in found], np.bool_),
-        np.array([one.real for one in found], np.bool_),
-        np.array([one.may_fail for one in found], np.bool_),
-        np.array([one.column for one in found], np.int32),
+        np.array([one.feature for one in quick], np.int8),
+        np.array([one.op for one in quick], np.int8),
+        np.array([one.feature_left for one in quick], np.bool_),
+        np.array([one.real for one in quick], np.bool_),
+        np.array([one.may_fail for one in quick], np.bool_),
+        np.array([one.column for one in quick], np.int32),
         np.array([_reads_run(step, plan, conditions, keeps_registers) for step in range(len(steps.source))], np.bool_),
     )
 
@@ -97,8 +97,8 @@ def _reads_run(step: int, plan: PlanTables, conditions: PlanConditions, keeps_re
     node = int(plan.steps.target[step])
     guards = slice(plan.asked.guard_at[step], plan.asked.guard_at[step + 1])
     at_ends = plan.ends.check_at[plan.ends.at[node + 1]] > plan.ends.check_at[plan.ends.at[node]]
-    kept = not plan.nodes.is_sink[node] and (keeps_registers or bool(conditions.features[node]))
-    return bool(kept or at_ends or np.diff(plan.asked.check_at)[len(plan.steps.source) :][guards].any())
+    keeps_state = not plan.nodes.is_sink[node] and (keeps_registers or bool(conditions.features[node]))
+    return bool(keeps_state or at_ends or np.diff(plan.asked.check_at)[len(plan.steps.source) :][guards].any())
 
 
 def _quick(comparison: _Comparison | None, features: Sequence[_Code], program: RunProgram, label: int) -> _Quick:
@@ -159,7 +159,7 @@ def _column_of_event(code: _Code, program: RunProgram, label: int) -> int | None
 
 @inline_kernel
 def answer_quickly(at, pm, row, features, nulls, quick, conditions):  # type: ignore[no-untyped-def]
-    """1 it holds, 0 not, or ASK_PROGRAM."""
+    """1 if the condition holds, 0 if not, or ASK_PROGRAM."""
     feature = quick.feature[at]
     if feature < 0:
         return ASK_PROGRAM

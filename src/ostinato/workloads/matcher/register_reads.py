@@ -1,8 +1,8 @@
-"""RunProgram + tables of a plan -> which registers a step has to look up for what it makes, and a node's features read.
+"""RunProgram + tables of a plan -> the registers that each step has to look up, and those that a node's features read.
 
-Where registers are read off the chain of partial matches, most of what a step makes needs only the last one or two
-events of it. And births that read the same rows have the same features, so they are in the same class: the births of
-one event come in such groups, and `LastBirths` keeps what the last one of each node found.
+The matcher reads registers off the chain of partial matches. Most new partial matches need only the last one or two
+events of the chain. New partial matches that read the same rows have the same features and the same class. Those of one
+event come in such groups, so `LastBirths` keeps the features of the newest partial match of each node.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ NO_ROW = -1
 
 
 class Reads(NamedTuple):
-    """What doesn't depend on rows; empty where partial matches keep registers of their own."""
+    """The registers to read. Doesn't depend on rows; empty where partial matches keep registers of their own."""
 
     needed: NDArray[np.bool_]
-    """[step, register] what features, guards and ends of what a step makes read. The last line: all registers."""
+    """[step, register] whether features, guards or ends of the new partial match read it. The last line: all."""
     needed_count: Ints
-    """[step] how many these are; of the last line more than there are, so that a chain is walked to its end."""
+    """[step] their number. The last line has one more than exist, so that a chain is walked to its end."""
     feature_at: Ints
     feature_register: Ints
     """By node the registers that its features read."""
 
 
 class LastBirths(NamedTuple):
-    """By node, of the partial match that was made last: the rows that its features read, and what they gave."""
+    """By node, of the newest partial match: the rows that its features read, its features and its class."""
 
     rows: Ints
-    """[node, 1 + register of the node] its last row, then those in registers; NO_ROW in front: nothing is known."""
+    """[node, 1 + register of the node] its last row, then those in registers. NO_ROW first: no partial match yet."""
     of_class: Ints
     features: NDArray[np.float64]
     nulls: NDArray[np.uint8]
@@ -99,16 +99,16 @@ def _asked(conditions: PlanConditions, numbers: Iterable[int]) -> set[int]:
 
 def _read(program: RunProgram, numbers: Iterable[int]) -> tuple[int, ...]:
     """The registers that conditions or values read."""
-    found: set[int] = set()
+    registers: set[int] = set()
     for number in numbers:
         first, end = (program.entry[program.first[at]] for at in (number, number + 1))
         code = program.code[first:end]
         for at, (op, _, b, c) in enumerate(code):
             if op in _READ_BY_B:
-                found.add(b)
+                registers.add(b)
             elif op in _COMPARISONS:  # the register of the other side is in the next instruction
-                found.update((c, code[at + 1][2]))
-    return tuple(sorted(register for register in found if register >= 0))
+                registers.update((c, code[at + 1][2]))
+    return tuple(sorted(register for register in registers if register >= 0))
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def _read(program: RunProgram, numbers: Iterable[int]) -> tuple[int, ...]:
 
 @inline_kernel
 def is_like_last(node, row, registers, reads, last):  # type: ignore[no-untyped-def]
-    """Whether the features of what is made would read the rows that the last one's did."""
+    """Whether the features of a new partial match read the same rows as those of the newest one."""
     if len(last.rows) == 0 or last.rows[node, 0] != row:
         return False
     first = reads.feature_at[node]

@@ -1,8 +1,8 @@
-"""Run conditions and features of a merged plan, for the kernel: how they are asked of a partial match.
+"""Run conditions and features of a merged plan, for the kernel: how they are evaluated for a partial match.
 
-The interpreter looks rows up in registers. Where patterns have no loops and registers only say which event is bound to
-a variable, they are read off the chain of partial matches when something asks; elsewhere each partial match keeps its
-registers and totals.
+The interpreter looks rows up in registers. If patterns have no loops and each register only holds the event of one
+variable, the matcher reads registers off the chain of partial matches when a condition needs them. Otherwise each
+partial match keeps its registers and totals.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
-from ostinato.expressions.run_conditions.interpreter import Conditions, check, update, value_of
+from ostinato.expressions.run_conditions.interpreter import check, value_of
 from ostinato.expressions.run_conditions.opcodes import Keep
 from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
 from ostinato.expressions.run_conditions.run_program import RunProgram
+from ostinato.expressions.run_conditions.run_registers import Conditions, update
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.workloads.matcher.quick_checks import QuickTables
 from ostinato.workloads.matcher.register_reads import LastBirths, Reads, no_births
@@ -29,7 +30,7 @@ _STACK = 64
 
 
 class RunWork(NamedTuple):
-    """Room for the interpreter: row 0 is before the event, row 1 behind it."""
+    """Buffers of the interpreter: row 0 is before the event, row 1 after it."""
 
     registers: Ints
     whole: Ints
@@ -58,31 +59,31 @@ class RunChecks(NamedTuple):
 
 
 class StepsAsk(NamedTuple):
-    """What doesn't depend on the rows at hand."""
+    """The tables that don't depend on the rows at hand."""
 
     quick: QuickTables
     reads: Reads
 
 
 class NoRunChecks(NamedTuple):
-    """In their place where a plan has none."""
+    """For a plan without run conditions."""
 
     conditions: tuple[()] = ()
 
 
 def registers_by_label(plan: MergedPlan, program: RunProgram) -> Ints | None:
-    """By label the register with its event, where that is all there is to know; None: keep them."""
+    """By label the register with its event; None if partial matches have to keep registers."""
     plain = all(
         register.keep is Keep.LAST and register.rows is not None and len(register.rows) == 1
         for register in program.registers
     )
     if program.accumulators or not plain or _has_loops(plan):
         return None
-    found = np.full(len(program.variables), -1, np.int64)
+    register_of = np.full(len(program.variables), -1, np.int64)
     for number, register in enumerate(program.registers):
         for name in register.rows or ():
-            found[program.variables.index(name)] = number
-    return found
+            register_of[program.variables.index(name)] = number
+    return register_of
 
 
 def _has_loops(plan: MergedPlan) -> bool:
@@ -127,7 +128,7 @@ def tie_run_checks(
 
 @inline_kernel
 def read_chain(pm, segment, row, label, labels, register_of, step, reads, links, kin, registers):  # type: ignore[no-untyped-def]  # fmt: skip
-    """The registers of what is about to grow out of `pm`, off its chain, into row 1: those that the step needs."""
+    """Reads the registers of the partial match that `pm` grows into off its chain, into row 1: those the step needs."""
     for i in range(registers.shape[1]):
         registers[1, i] = -1
     event_row, event_label = np.int64(row), np.int64(label)
@@ -146,7 +147,7 @@ def read_chain(pm, segment, row, label, labels, register_of, step, reads, links,
 
 @called_kernel
 def update_kept(pm, segment, row, label, labels, links, kin, store_registers, store_whole, store_real, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
-    """The same, with totals, out of what `pm` keeps. Negative: an error."""
+    """The same, with totals, from the registers that `pm` keeps. Negative: an error."""
     for i in range(work.registers.shape[1]):
         work.registers[1, i] = store_registers[pm, i] if pm >= 0 else -1
     for i in range(work.whole.shape[1]):
@@ -177,7 +178,7 @@ def update_kept(pm, segment, row, label, labels, links, kin, store_registers, st
 def ask(number, pm, segment, row, label, labels, links, kin, each_of, register_of, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip
     """Condition `number`, of all events of its `each` label if it has one: 1 it holds, 0 not, negative an error.
 
-    Row 1 of the registers is that of what is about to grow out of `pm`.
+    Row 1 of the registers belongs to the partial match that `pm` grows into.
     """
     each, register = each_of[number], register_of[number]
     of_all = each != NO_LABEL and register >= 0

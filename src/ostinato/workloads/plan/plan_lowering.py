@@ -12,7 +12,8 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.event_queries.enumeration.match_conditions import match_condition
 from ostinato.expressions import types as t
-from ostinato.expressions.run_conditions.lowering import InputType, lower_conditions
+from ostinato.expressions.run_conditions.lowering import lower_conditions
+from ostinato.expressions.run_conditions.program_writer import InputType
 from ostinato.expressions.syntax import Expr
 from ostinato.workloads.merging.features import features_of
 from ostinato.workloads.merging.merged_plan import MergedPlan

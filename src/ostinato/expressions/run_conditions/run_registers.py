@@ -1,0 +1,172 @@
+"""The registers and totals of a run, kept up to date while the search consumes rows, and the rows they lead to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.expressions.run_conditions.kernel_arithmetic import add_whole, real_equal, real_less
+from ostinato.expressions.run_conditions.opcodes import HERE, OVERFLOW, Keep, Total
+from ostinato.kernels.kernel_cache import inline_kernel
+
+
+class Conditions(NamedTuple):
+    """A RunProgram tied to the columns of a batch."""
+
+    code: NDArray[np.int64]
+    first: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    condition_of_state: NDArray[np.int64]
+    """The number of a state's condition, or -1."""
+    whole: NDArray[np.int64]
+    real: NDArray[np.float64]
+    place: NDArray[np.int64]
+    """The row of a column in `whole` or `real`."""
+    valid: NDArray[np.bool_]
+    valid_place: NDArray[np.int64]
+    """The row of a column's validity in `valid`, or -1 if the column has no NULL."""
+    reals: NDArray[np.float64]
+    texts: NDArray[np.int64]
+    label_rank: NDArray[np.int64]
+    label_of_state: NDArray[np.int32]
+    keep: NDArray[np.int64]
+    source: NDArray[np.int64]
+    member: NDArray[np.bool_]
+    total: NDArray[np.int64]
+    total_column: NDArray[np.int64]
+
+
+# Plain integers: numba compares them faster than it looks up an enumeration.
+_LAST, _LAST_BEFORE, _FIRST, _FIRST_AFTER = (
+    int(Keep.LAST),
+    int(Keep.LAST_BEFORE),
+    int(Keep.FIRST),
+    int(Keep.FIRST_AFTER),
+)
+_LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = int(Keep.LEAST_WHOLE), int(Keep.MOST_WHOLE), int(Keep.LEAST_REAL)
+_ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), int(Total.VALUES_REAL)
+_SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
+_SUM_AS_REAL = int(Total.SUM_AS_REAL)
+_DISTINCT_REAL = int(Total.DISTINCT_REAL)
+
+
+@inline_kernel
+def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
+    place = conditions.valid_place[column]
+    return place < 0 or conditions.valid[place, row]
+
+
+@inline_kernel
+def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+    """Sets the registers and totals of depth + 1, after a row is consumed under a label. Negative: an error."""
+    for i in range(len(conditions.keep)):
+        before = work.registers[depth, i]
+        after = before
+        if conditions.member[i, label]:
+            keep, source = conditions.keep[i], conditions.source[i]
+            if keep == _LAST:
+                after = row
+            elif keep == _LAST_BEFORE:
+                after = work.registers[depth, source]
+            elif keep == _FIRST:
+                if before < 0:
+                    after = row
+            elif keep == _FIRST_AFTER:
+                if before < 0 and work.registers[depth, source] >= 0:
+                    after = row
+            elif is_valid(conditions, source, row):
+                if before < 0:
+                    after = row
+                else:
+                    place = conditions.place[source]
+                    if keep == _LEAST_WHOLE:
+                        better = conditions.whole[place, row] <= conditions.whole[place, before]
+                    elif keep == _MOST_WHOLE:
+                        better = conditions.whole[place, row] >= conditions.whole[place, before]
+                    elif keep == _LEAST_REAL:
+                        better = not real_less(conditions.real[place, before], conditions.real[place, row])
+                    else:
+                        better = not real_less(conditions.real[place, row], conditions.real[place, before])
+                    if better:  # of equals the last, as Spark's min_by and max_by do
+                        after = row
+        work.registers[depth + 1, i] = after
+    for i in range(len(conditions.total)):
+        whole, real = work.whole[depth, i], work.real[depth, i]
+        column = conditions.total_column[i, label]
+        if column >= 0:
+            total = conditions.total[i]
+            if total == _ROWS:
+                whole += 1
+            elif is_valid(conditions, column, row):
+                if total == _VALUES_WHOLE or total == _VALUES_REAL:
+                    whole += 1
+                elif total == _SUM_WHOLE:
+                    whole, bad = add_whole(whole, conditions.whole[conditions.place[column], row])
+                    if bad:
+                        return OVERFLOW
+                elif total == _SUM_AS_REAL:
+                    real += float(conditions.whole[conditions.place[column], row])
+                elif total == _SUM_REAL:
+                    real += conditions.real[conditions.place[column], row]
+                elif total == _TRUE_VALUES:
+                    whole += conditions.whole[conditions.place[column], row]
+        work.whole[depth + 1, i] = whole
+        work.real[depth + 1, i] = real
+    return 0
+
+
+@inline_kernel
+def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+    """Counts distinct values among the rows so far: compares each with those before it."""
+    first = row - depth
+    real = conditions.total[which] == _DISTINCT_REAL
+    count = 0
+    for i in range(depth + 1):
+        label_i = label if i == depth else conditions.label_of_state[work.node[i + 1]]
+        column = conditions.total_column[which, label_i]
+        if column < 0 or not is_valid(conditions, column, first + i):
+            continue
+        place = conditions.place[column]
+        fresh = True
+        for j in range(i):
+            other = conditions.total_column[which, conditions.label_of_state[work.node[j + 1]]]
+            if other < 0 or not is_valid(conditions, other, first + j):
+                continue
+            at = conditions.place[other]
+            if real:
+                same = real_equal(conditions.real[place, first + i], conditions.real[at, first + j])
+            else:
+                same = conditions.whole[place, first + i] == conditions.whole[at, first + j]
+            if same:
+                fresh = False
+                break
+        if fresh:
+            count += 1
+    return count
+
+
+@inline_kernel
+def target_row(register, shift, row, depth, key_first, key_end, work):  # type: ignore[no-untyped-def]
+    """The row that an instruction reads, or -1."""
+    at = row
+    if register != HERE:
+        at = work.registers[depth + 1, register]
+        if at < 0:
+            return np.int64(-1)
+    at += shift
+    if at < key_first or at >= key_end:
+        return np.int64(-1)
+    return at
+
+
+@inline_kernel
+def label_rank(register, shift, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+    """The rank of the name of the variable at a row of the match so far; -1 elsewhere."""
+    at = target_row(register, shift, row, depth, key_first, key_end, work)
+    place = at - (row - depth)
+    if at < 0 or place < 0 or place > depth:
+        return np.int64(-1)
+    found = label if place == depth else conditions.label_of_state[work.node[place + 1]]
+    return conditions.label_rank[found]
