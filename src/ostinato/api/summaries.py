@@ -27,8 +27,10 @@ from ostinato.event_queries.event_options import Numbers
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.trends.numbers.number_columns import NumberForm
 from ostinato.expressions.intervals import parse_interval
+from ostinato.local.local_summaries import NEVER_FED, LiveSummary, arrow_of
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
+from ostinato.summaries.engine.keyed import KeyedSummary
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.summary_answer import KeptEvent, SummaryAnswer
 from ostinato.summaries.task.summary_rows import SummaryColumns
@@ -36,8 +38,6 @@ from ostinato.summaries.task.summary_rows import SummaryColumns
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-    from ostinato.local.local_summaries import LiveSummary
 
 _AGGREGATE = re.compile(r"\s*(count|sum|avg)\s*(?:\(\s*(.*?)\s*\)\s*)?", re.IGNORECASE | re.DOTALL)
 _MICROSECOND = timedelta(microseconds=1)
@@ -79,8 +79,6 @@ class StreamSummary:
         return self
 
     def _feed(self, table: Any) -> None:
-        from ostinato.local.local_summaries import LiveSummary, arrow_of
-
         arrow = arrow_of(table)
         if self._live.summary is None:
             self._live.summary = LiveSummary.of_schema(self, arrow.schema)
@@ -105,7 +103,6 @@ class StreamSummary:
     @only_our_errors()
     def exact(self, table: Any, key: Any = None, *, deadline: Duration | None = None) -> SummaryAnswer:
         """The answer over all events of a table, as if there was room for everything. Nothing is fed."""
-        from ostinato.local.local_summaries import LiveSummary, arrow_of
 
         def answer() -> SummaryAnswer:
             arrow = arrow_of(table)
@@ -116,15 +113,11 @@ class StreamSummary:
     @only_our_errors()
     def to_bytes(self) -> bytes:
         """All that was fed, for `restore`."""
-        from ostinato.local.local_summaries import NEVER_FED
-
         return NEVER_FED if self._live.summary is None else self._live.summary.to_bytes()
 
     @only_our_errors()
     def restore(self, data: bytes) -> StreamSummary:
         """Goes on from the bytes of an equal summary, in place of what was fed here. Returns the summary itself."""
-        from ostinato.local.local_summaries import LiveSummary
-
         try:
             stored = bytes(memoryview(data))
         except TypeError:
@@ -134,8 +127,6 @@ class StreamSummary:
         return self
 
     def _asked(self, key: Any = None) -> LiveSummary:
-        from ostinato.local.local_summaries import LiveSummary
-
         return LiveSummary.of_nothing(self, key) if self._live.summary is None else self._live.summary
 
     # --- Spark ---
@@ -323,8 +314,6 @@ def _check(holds: bool, message: str) -> None:
 
 def _check_types(query: SummaryQuery) -> None:
     """Reads the expression: its errors are known before the first event."""
-    from ostinato.summaries.engine.keyed import KeyedSummary
-
     KeyedSummary(query)
 
 
