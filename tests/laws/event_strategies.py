@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
@@ -124,6 +125,26 @@ def event_tables(
         at = None if ties and _one_in(20, draw) else begin + timedelta(milliseconds=500 * offset)
         row = {name: draw(cell) for name, cell in _CELLS.items()}
         rows.append({**row, "id": number, "kind": draw(st.sampled_from(kinds)), "ts": at, "y": draw(reals)})
+    return event_table(rows)
+
+
+@st.composite
+def seeded_event_tables(draw: Draw, most_rows: int = 12, *, kinds: str = "AABBCCD") -> pa.Table:
+    """As `event_tables`, but denser and from a seeded generator: hypothesis repeats values, so few queries match."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    rows = [
+        {
+            "id": number,
+            "kind": str(rng.choice(list(kinds))),
+            "ts": _BEGINS[0] + timedelta(milliseconds=125 * int(rng.integers(0, 2 * most_rows))),
+            "g": "p" if rng.random() < 0.8 else "q",
+            "k": 1 if rng.random() < 0.8 else 2,
+            "x": None if rng.random() < 0.1 else int(rng.integers(-1, 5)),
+            "y": float(rng.integers(-2, 4)),
+            "d": Decimal("1.25"),
+        }
+        for number in range(draw(st.integers(most_rows * 2 // 3, most_rows)))
+    ]
     return event_table(rows)
 
 

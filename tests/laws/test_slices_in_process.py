@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import Case, load_cases
 from tests.examples import examples
+from tests.laws.clause_workloads import long_tables
 from tests.laws.comparison import rows_of
+from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import clauses, tables
 
 from ostinato.clause.language.clause_parser import parse_clause
@@ -20,6 +22,15 @@ from ostinato.local.local_clause import match_table
 from ostinato.slices import cutting as slices
 from ostinato.slices import in_process
 from ostinato.slices.slice_threads import Parallel
+
+TABLES = st.one_of(tables(), long_tables())
+DECLINED = Declined(CLAUSES)
+
+
+@pytest.fixture(autouse=True)
+def most_examples_say_something() -> Iterator[None]:
+    with DECLINED.counted():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -39,6 +50,15 @@ def answer(query: MatchRecognize, table: pa.Table, parallel: Parallel) -> list[s
         return error.code
 
 
+def answer_alone(text: str, table: pa.Table) -> tuple[MatchRecognize, list[str] | str]:
+    """The query, and its answer without slices."""
+    with DECLINED.example():
+        query = parse_clause(text)
+        alone = answer(query, table, Parallel())
+    DECLINED.answered(rows=isinstance(alone, list) and bool(alone))
+    return query, alone
+
+
 def smallest(query: MatchRecognize, table: pa.Table) -> int:
     """The smallest slice that has a row of its own."""
     for rows in range(1, 200):
@@ -55,16 +75,11 @@ def smallest(query: MatchRecognize, table: pa.Table) -> int:
 
 
 def check(text: str, table: pa.Table, more: int, workers: int) -> None:
-    query = parse_clause(text)
-    try:
-        alone = answer(query, table, Parallel())
-    except QueryError:
-        assume(False)
-        raise
+    query, alone = answer_alone(text, table)
     assert answer(query, table, Parallel(workers, smallest(query, table) + more)) == alone
 
 
-@given(clauses(), tables(), st.integers(0, 5), st.integers(2, 3))
+@given(clauses(), TABLES, st.integers(0, 5), st.integers(2, 3))
 def test_preferred_matches(text: str, table: pa.Table, more: int, workers: int) -> None:
     check(text, table, more, workers)
 
@@ -75,20 +90,15 @@ def test_match_modes(text: str, table: pa.Table, more: int, workers: int) -> Non
 
 
 @settings(max_examples=examples(40))
-@given(st.one_of(clauses(), clauses(modes=True)), tables(), st.sampled_from([1, 2, 8]))
+@given(st.one_of(clauses(), clauses(modes=True)), TABLES, st.sampled_from([1, 2, 8]))
 def test_slices_of_our_own_choice_and_where_they_are_given_up(text: str, table: pa.Table, spare: int) -> None:
     """A slice gives up when one row in `spare` would be searched twice."""
-    query = parse_clause(text)
+    query, alone = answer_alone(text, table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slices, "SMALLEST_SLICE", 1)
         patch.setattr(slices, "SLICES_THAT_MAY_BE_IN_VAIN", 2)
         for module in (slices, in_process):
             patch.setattr(module, "REPEATED_FRACTION", spare)
-        try:
-            alone = answer(query, table, Parallel())
-        except QueryError:
-            assume(False)
-            raise
         assert answer(query, table, Parallel(2)) == alone
 
 
@@ -113,6 +123,7 @@ def test_cases(case: Case) -> None:
     try:
         query = parse_clause(case.clause, input_name=case.input_name)
         alone = answer(query, case.table(), Parallel())
-    except OstinatoError:
-        return  # errors of the clause show before any row is matched
+    except OstinatoError as error:
+        assert error.code == case.error  # errors of the clause show before any row is matched
+        return
     assert answer(query, case.table(), Parallel(2, smallest(query, case.table()) + 1)) == alone

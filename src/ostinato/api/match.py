@@ -53,7 +53,7 @@ def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, paralle
     if isinstance(query, EventBuilder):
         query = events(query)
     if isinstance(query, EventsQuery):
-        from ostinato.local.local_events import match_events
+        from ostinato.local.local_events import match_events  # takes 0.3 s, which clauses needn't wait for
 
         if (limits, parallel) != (Limits(), Parallel()):
             hint = "query.with_options(max_partial_matches=...); event queries aren't cut into slices"

@@ -1,4 +1,4 @@
-"""A stream summary -> how it is understood: automaton, window, what is kept and why, and what a key takes of memory."""
+"""A stream summary -> text: automaton, window, the events that are kept and why, and the memory of one key."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from ostinato.clause.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.pictures.automaton_svg import Picture, draw_automata
+from ostinato.summaries.engine.kernel_tables import COUNT
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.language.type_automaton import NO_STATE, START, Automaton, compile_expression
 
@@ -26,7 +27,7 @@ _SELECTIONS = {
 
 
 class SummaryColumnNames(Protocol):
-    """Which column is what."""
+    """The roles of columns."""
 
     @property
     def type(self) -> str: ...
@@ -50,15 +51,15 @@ class AsksSummary(Protocol):
     def buckets(self) -> int: ...
 
 
-def summary_text(asked: AsksSummary) -> str:
-    """All of it, for terminals."""
-    query, automaton = asked.query, _automaton(asked)
+def summary_text(question: AsksSummary) -> str:
+    """The whole explanation, for terminals."""
+    query, automaton = question.query, _automaton(question)
     sections = {
-        "The summary as understood": _understood(asked),
+        "The summary as understood": _understood(question),
         f"The automaton: {len(automaton.final)} states, each set of events counts once": automaton.dump().splitlines(),
-        "What is kept": _kept(query, asked.columns.counts_units),
+        "What is kept": _kept(query, question.columns.counts_units),
         "Memory": [f"{_full_size(query):,} bytes for a key that keeps {query.size:,} events, whatever it has seen"],
-        "On Spark": _on_spark(query, asked.buckets),
+        "On Spark": _on_spark(query, question.buckets),
     }
     lines: list[str] = []
     for number, (title, body) in enumerate(sections.items(), start=1):
@@ -66,8 +67,8 @@ def summary_text(asked: AsksSummary) -> str:
     return "\n".join(lines)
 
 
-def _understood(asked: AsksSummary) -> Iterator[str]:
-    query, columns = asked.query, asked.columns
+def _understood(question: AsksSummary) -> Iterator[str]:
+    query, columns = question.query, question.columns
     of = "" if columns.value is None else f"({columns.value})"
     yield f"{query.aggregate.value}{of} over all matches of {query.expression}"
     window = _length(query.window_us, columns.counts_units)
@@ -111,13 +112,12 @@ def _length(amount: float, counts_units: bool) -> str:
     return f"{amount:g}" if counts_units else str(timedelta(microseconds=amount))
 
 
-def _automaton(asked: AsksSummary) -> Automaton:
-    return compile_expression(asked.query.expression, asked.query.declared())
+def _automaton(question: AsksSummary) -> Automaton:
+    return compile_expression(question.query.expression, question.query.declared())
 
 
 def _full_size(query: SummaryQuery) -> int:
-    """The bytes of a summary with no place left. Loads kernels."""
-    from ostinato.summaries.engine.kernel_tables import COUNT
+    """The bytes of a full summary. Loads kernels."""
     from ostinato.summaries.engine.summary import Summary
 
     state = Summary(query).new_state()
@@ -128,13 +128,13 @@ def _full_size(query: SummaryQuery) -> int:
 # --- picture ----------------------------------------------------------------------------------------------------------
 
 
-def summary_automaton(asked: AsksSummary) -> str:
+def summary_automaton(question: AsksSummary) -> str:
     """The automaton as a picture."""
-    return draw_automata([Picture(_as_nfa(_automaton(asked)), {}, ranked=False)])
+    return draw_automata([Picture(_as_nfa(_automaton(question)), {}, ranked=False)])
 
 
 def _as_nfa(automaton: Automaton) -> Nfa:
-    """States as a row pattern has them, each entered by one type: those that several types enter are drawn so often."""
+    """States as a row pattern has them, each entered by one type: a state that two types enter is drawn twice."""
     entered = [
         (state, type)
         for state in range(1, len(automaton.final))

@@ -1,0 +1,70 @@
+"""Counts the random examples that an engine declines, so that a law can't pass by declining them all.
+
+A law names the codes by which an example may be declined, each with its reason. Any other error fails the law. At the
+end of each test, most of its examples must have been answered, and enough answers must have had rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from hypothesis import event, reject
+
+from ostinato.errors import QueryError
+
+CLAUSES = {"UNSUPPORTED_ACROSS_ROWS": "an expression over several rows of a match that no engine evaluates"}
+"""Of the clauses that `strategies.py` draws."""
+EVENT_QUERIES = {
+    "AMBIGUOUS_NEGATION": "NOT beside something optional has no single meaning",
+    "PATTERN_TOO_LARGE": "the automaton would have too many states",
+    "SEVERAL_KLEENE_VARIABLES": "a condition over two repeated variables has no single meaning",
+}
+"""Of the RETURN MATCHES queries that `event_strategies.py` draws, and of related ones."""
+
+
+class Declined:
+    """The examples of the test that runs now: how many were drawn, declined, answered with rows."""
+
+    def __init__(
+        self, may_decline: Mapping[str, str], *, most_declined: float = 0.25, fewest_with_rows: float = 0.15
+    ) -> None:
+        """`may_decline`: reasons by error code. The two fractions are of all examples that were drawn."""
+        self.may_decline = may_decline
+        self.most_declined = most_declined
+        self.fewest_with_rows = fewest_with_rows
+        self.drawn = self.with_rows = 0
+        self.declined: Counter[str] = Counter()
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Around one test: fails it when too many examples were declined, or too few gave rows."""
+        self.drawn = self.with_rows = 0
+        self.declined.clear()
+        yield
+        told = f"{self.drawn} examples, {self.with_rows} with rows, declined: {dict(self.declined)}"
+        assert self.declined.total() <= self.most_declined * self.drawn, told
+        assert self.with_rows >= self.fewest_with_rows * self.drawn, told
+
+    @contextmanager
+    def example(self) -> Iterator[None]:
+        """Around the part of an example that an engine may decline."""
+        self.drawn += 1
+        try:
+            yield
+        except QueryError as error:
+            if error.code not in self.may_decline:
+                raise
+            self.leave_out(error.code)
+
+    def leave_out(self, why: str) -> None:
+        """The example ends here: an engine declined it for this reason."""
+        self.declined[why] += 1
+        event(f"declined: {why}")
+        reject()
+
+    def answered(self, *, rows: bool) -> None:
+        """The example was compared; `rows`: the answer wasn't empty."""
+        self.with_rows += rows
+        event("rows" if rows else "no rows")
