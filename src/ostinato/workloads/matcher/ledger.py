@@ -50,7 +50,8 @@ class Ledger(NamedTuple):
     child, [class of the node, class of the child], is one block of cells.
 
     A partial match is *whole* while it is kept for all patterns of its node. Others teach nothing about their children:
-    steps that only a dropped pattern takes aren't tried."""
+    steps that only a dropped pattern takes aren't tried.
+    """
     whole_visits: NDArray[np.int64]
     """[class] visits to whole partial matches."""
     whole_made: NDArray[np.int64]

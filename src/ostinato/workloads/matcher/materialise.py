@@ -28,7 +28,8 @@ class PatternMatches:
     """The matches of one pattern in the order in which they were complete, each once for every window that holds it.
 
     Match m is `rows[offsets[m]:offsets[m + 1]]`, bound to the `labels` of the pattern's own program at the same
-    indexes."""
+    indexes.
+    """
 
     offsets: NDArray[np.int64]
     rows: NDArray[np.int32]

@@ -2,7 +2,8 @@
 
 Steps get new numbers: first the steps that an event takes, by its condition, then those that a segment takes.
 Conditions over one event get new numbers too, if a step or an absence needs them. There are several small tables, so
-that each function of the kernel gets only what it reads: passing more makes compiling slow."""
+that each function of the kernel gets only what it reads: passing more makes compiling slow.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Plan, bounds, clock -> matches of all patterns within the bounds, and a report of the losses.
 
 `advance(events, state, finished)` is the interface: rows in order of time, the state of the call before, and whether
-the stream ends. Without bounds there is no keeper, and the matcher counts nothing for one."""
+the stream ends. Without bounds there is no keeper, and the matcher counts nothing for one.
+"""
 
 from __future__ import annotations
 

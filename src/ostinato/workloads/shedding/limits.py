@@ -2,7 +2,8 @@
 
 The paper's rule keeps bound / latency of the present consumption. That rule alone swings: a drop lowers the latency
 only later, when its descendants are missing. So the cost model predicts the cost of the kept state. The ratio of
-measured to predicted cost corrects the model slowly, and the budget is the bound in units of the model."""
+measured to predicted cost corrects the model slowly, and the budget is the bound in units of the model.
+"""
 
 from __future__ import annotations
 
