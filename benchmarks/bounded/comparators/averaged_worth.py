@@ -32,20 +32,20 @@ def averaged_estimate(
 
 
 @borrowing_kernel
-def work_out_averages(links, known, asked, found, visits, by_class, by_age, per_cost):  # type: ignore[no-untyped-def]
+def work_out_averages(links, sketch, stakes, out, visits, by_class, by_age, per_cost):  # type: ignore[no-untyped-def]
     """`worth_kernel.work_out`, with averages."""
     for node in links.order:
         if links.child_at[node] < links.child_at[node + 1]:
-            yield_of_children(node, links, known, found)
-            believe(node, links, known, found)
-            judge(node, links, known, asked, found)
-            first, end = known.class_at[node], known.class_at[node + 1]
-            average_out(first, end, visits, by_class, by_age, found.quality)
-            average_out(first, end, visits, by_class, by_age, found.cost)
+            yield_of_children(node, links, sketch, out)
+            believe(node, links, sketch, out)
+            judge(node, links, sketch, stakes, out)
+            first, end = sketch.class_at[node], sketch.class_at[node + 1]
+            average_out(first, end, visits, by_class, by_age, out.quality)
+            average_out(first, end, visits, by_class, by_age, out.cost)
             if per_cost:
-                rate_by_cost(node, known, found)
-        settle(node, links, known, asked, found)
-        found.known[node] = True
+                rate_by_cost(node, sketch, out)
+        settle(node, links, sketch, stakes, out)
+        out.is_done[node] = True
 
 
 @called_kernel

@@ -15,7 +15,7 @@ import numpy as np
 
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel, interpreted
 from ostinato.workloads.matcher.ledger import Buckets
-from ostinato.workloads.matcher.matcher_kernels import NOTHING_ASKED, RUN_ASKED, build_matcher, with_globals
+from ostinato.workloads.matcher.matcher_kernels import NO_CONDITIONS, RUN_CONDITIONS, build_matcher, with_globals
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.materialise import MATCH_ROWS, MATCHES
@@ -81,13 +81,13 @@ class InstanceRun(MatcherRun):
 
 
 @inline_kernel
-def obey_for_all(pm, slot, of_class, kept_for, links, masks, dropped):  # type: ignore[no-untyped-def]
+def obey_for_all(pm, slot, of_class, orders, links, masks, dropped):  # type: ignore[no-untyped-def]
     """A partial match that the orders keep for some of its patterns is kept for all of them."""
-    which = 0 if links[pm, TAG] < kept_for.threshold[slot] else 1
+    which = 0 if links[pm, TAG] < orders.threshold[slot] else 1
     for word in range(masks.shape[1]):
-        if (masks[pm, word] & kept_for.masks[which, slot, word]) != 0:
+        if (masks[pm, word] & orders.masks[which, slot, word]) != 0:
             return True
-    return obey(pm, slot, of_class, kept_for, links, masks, dropped)
+    return obey(pm, slot, of_class, orders, links, masks, dropped)
 
 
 keep_for_all = inline_kernel(with_globals(interpreted(keep), obey=obey_for_all))
@@ -95,16 +95,16 @@ sweep_instances = called_kernel(with_globals(interpreted(sweep), obey=obey_for_a
 
 
 @inline_kernel
-def keep_copy(new, node, row, position, at, kept_for, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
-    is_kept = keep_for_all(new, node, row, position, at, kept_for, plan, store, lists, ledger, rules)
+def keep_copy(new, node, row, position, at, orders, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
+    is_kept = keep_for_all(new, node, row, position, at, orders, plan, store, lists, ledger, rules)
     if is_kept:
         copy_rows(new, row, store.links, store.kin, store.rows)
     return is_kept
 
 
 @inline_kernel
-def lacks_room_for_copy(pm, segment, ends, links, found, store):  # type: ignore[no-untyped-def]
-    status = lacks_room(pm, segment, ends, links, found, store)
+def lacks_room_for_copy(pm, segment, ends, links, buffer, store):  # type: ignore[no-untyped-def]
+    status = lacks_room(pm, segment, ends, links, buffer, store)
     if status != FINISHED:
         return status
     length = np.int64(1) if segment < 0 else links[segment, LENGTH]
@@ -130,24 +130,24 @@ def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def write_copied_match(pattern, pm, segment, row, label, labels, store, found):  # type: ignore[no-untyped-def]
+def write_copied_match(pattern, pm, segment, row, label, labels, store, buffer):  # type: ignore[no-untyped-def]
     """As `materialise.write_match`, with the rows of `pm` read from its copy."""
     links, kin = store.links, store.kin
-    match, first = found.counts[MATCHES], found.counts[MATCH_ROWS]
+    match, first = buffer.counts[MATCHES], buffer.counts[MATCH_ROWS]
     length = np.int64(1) if segment < 0 else links[segment, LENGTH]
     if pm >= 0:
         length += links[pm, LENGTH]
-    place = first + length - 1
-    found.rows[place], found.labels[place] = row, label
+    index = first + length - 1
+    buffer.rows[index], buffer.labels[index] = row, label
     at, waiting = older_than_new(pm, segment, kin)
     while at >= 0:
-        place -= 1
-        found.rows[place] = store.rows[pm, place - first] if segment < 0 else links[at, ROW]
-        found.labels[place] = labels[kin[at, NODE]]
+        index -= 1
+        buffer.rows[index] = store.rows[pm, index - first] if segment < 0 else links[at, ROW]
+        buffer.labels[index] = labels[kin[at, NODE]]
         at, waiting = older(at, waiting, kin)
-    found.pattern[match] = pattern
-    found.at[match + 1] = first + length
-    found.counts[MATCHES], found.counts[MATCH_ROWS] = match + 1, first + length
+    buffer.pattern[match] = pattern
+    buffer.at[match + 1] = first + length
+    buffer.counts[MATCHES], buffer.counts[MATCH_ROWS] = match + 1, first + length
 
 
 _REPLACED = {
@@ -159,5 +159,5 @@ _REPLACED = {
 }
 _SOURCE = zlib.crc32(Path(__file__).read_bytes())
 """Part of the kernels' names. The cache of kernels looks at the package's sources only, and this file isn't one."""
-advance_plain_instances = build_matcher(f"advance_plain_instances_{_SOURCE}", NOTHING_ASKED, **_REPLACED)
-advance_checked_instances = build_matcher(f"advance_checked_instances_{_SOURCE}", RUN_ASKED, **_REPLACED)
+advance_plain_instances = build_matcher(f"advance_plain_instances_{_SOURCE}", NO_CONDITIONS, **_REPLACED)
+advance_checked_instances = build_matcher(f"advance_checked_instances_{_SOURCE}", RUN_CONDITIONS, **_REPLACED)

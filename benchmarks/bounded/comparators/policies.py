@@ -13,7 +13,7 @@ from benchmarks.bounded.comparators.event_admission import EventAdmission
 from benchmarks.bounded.comparators.state_choices import choice_of_each_pattern, next_share, random_choice
 from ostinato.workloads.matcher.matcher_state_checks import SHARE, check_knowledge, check_like
 from ostinato.workloads.shedding.keeper import Keeper
-from ostinato.workloads.shedding.limits import Measured
+from ostinato.workloads.shedding.limits import Measurements
 from ostinato.workloads.shedding.packed import Value
 from ostinato.workloads.shedding.policy import SheddingPolicy
 from ostinato.workloads.shedding.sharp import Sharp
@@ -36,7 +36,7 @@ class _Drawing:
         self.share = 1.0
         self.input_shedding: EventAdmission | None = None
 
-    def draw_share(self, keeper: Keeper, now: Measured) -> None:
+    def draw_share(self, keeper: Keeper, now: Measurements) -> None:
         ratio = keeper.bounds.selection_ratio
         self.share = next_share(self.share, now) if ratio is None else ratio
         keeper.control.over[:] = self.share < 1.0
@@ -58,7 +58,7 @@ class RandomState(_Drawing):
 
     name = "random_state"
 
-    def choose(self, keeper: Keeper, now: Measured) -> Selection | None:
+    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
         self.draw_share(keeper, now)
         return random_choice(keeper.sketch, self.share, keeper.bounded)
 
@@ -74,7 +74,7 @@ class RandomInput(_AdmittingEvents):
 
     name = "random_input"
 
-    def choose(self, keeper: Keeper, now: Measured) -> Selection | None:
+    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
         self.draw_share(keeper, now)
         self.input_shedding.choose(self.share, keeper.sketch, by_use=False)
         return None
@@ -85,7 +85,7 @@ class Darling(_AdmittingEvents):
 
     name = "darling"
 
-    def choose(self, keeper: Keeper, now: Measured) -> Selection | None:
+    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
         self.draw_share(keeper, now)
         share = self.share
         if np.isfinite(keeper.least_bound):
@@ -100,7 +100,7 @@ class Icde20(_AdmittingEvents):
     name = "icde20"
     INPUT_PART = 0.5
 
-    def choose(self, keeper: Keeper, now: Measured) -> Selection | None:
+    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
         if keeper.bounds.selection_ratio is None:
             self.draw_share(keeper, now)
             self.input_shedding.choose(self.share**self.INPUT_PART, keeper.sketch, by_use=True)

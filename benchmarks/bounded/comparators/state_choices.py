@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.bounded.comparators.event_admission import LEAST_SHARE
 from ostinato.workloads.matcher.ledger import TAG_RANGE, Orders
-from ostinato.workloads.shedding.limits import Measured
+from ostinato.workloads.shedding.limits import Measurements
 from ostinato.workloads.shedding.sketch import Sketch
 from ostinato.workloads.shedding.state_selection import BUCKETS, Limit, Selection, bucket_of, cut_of
 from ostinato.workloads.shedding.worth import CostModel, Estimates
@@ -21,7 +21,7 @@ STEP = 0.3
 """Exponent of a correction. A full correction swings, since a drop shows in the latency only later."""
 
 
-def next_share(share: float, now: Measured) -> float:
+def next_share(share: float, now: Measurements) -> float:
     """The random share to keep, so that the bound that is missed most is met."""
     known = np.isfinite(now.bound) & (now.value > 0)
     if not known.any():

@@ -1,4 +1,4 @@
-"""What `ost.Workload` was asked to keep to -> a checked, picklable request that tasks turn into an engine's bounds."""
+"""The bounds of an `ost.Workload` -> a checked, picklable request that tasks turn into the bounds of an engine."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ostinato.streams.stored_state import check
 
 @dataclass(frozen=True, slots=True)
 class BoundRequest:
-    """Bounds as they were given; nothing is bounded unless something is said.
+    """The bounds as they were given. By default nothing is bounded.
 
     `latency_bound`: compute time per event and query. `memory_bound`: bytes of partial matches in a task.
-    `selection_ratio`: the share of partial matches that is kept, whatever they cost. `batch_budget`: compute time of a
-    task's whole batch, or of a bucket's part of a micro-batch. `weights`: what a match of each query is worth.
-    `clock`: a virtual one makes runs repeatable; None: the real one.
+    `selection_ratio`: the fraction of partial matches that is kept, whatever they cost. `batch_budget`: compute time of
+    a task's batch, or of a bucket's part of a micro-batch. `weights`: the worth of a match of each query. `clock`: a
+    virtual one makes runs repeatable; None: the real one.
     """
 
     latency_bound: LatencyRequest | None = None
@@ -41,8 +41,8 @@ class BoundRequest:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is bounded."""
-        asked = (self.latency_bound, self.memory_bound, self.selection_ratio, self.batch_budget)
-        return all(value is None for value in asked)
+        bounds = (self.latency_bound, self.memory_bound, self.selection_ratio, self.batch_budget)
+        return all(bound is None for bound in bounds)
 
     def bounds(self, names: Sequence[str]) -> Bounds:
         """The bounds of these queries of the workload; raises for names that aren't queries, and for bad amounts."""
@@ -56,7 +56,7 @@ class BoundRequest:
         )
 
     def for_queries(self, names: Sequence[str]) -> BoundRequest:
-        """The same request without what it says of other queries."""
+        """The same request, without the bounds and weights of other queries."""
         latency, weights = self.latency_bound, self.weights
         if isinstance(latency, Mapping):
             latency = {name: bound for name, bound in latency.items() if name in names} or None
@@ -71,14 +71,14 @@ class BoundRequest:
     # --- beside a stream's state ---
 
     def to_values(self) -> dict[str, Any]:
-        """Plain values, for JSON. Raises INVALID_OPTION for a clock that can't be made again from such."""
+        """Plain values, for JSON. Raises INVALID_OPTION for a clock that can't be restored from plain values."""
         names = [field.name for field in fields(self) if field.name != "clock"]
         plain = {name: _plain(getattr(self, name)) for name in names}
         return {**plain, "clock": _clock_values(self.clock)}
 
     def state_needs(self, names: Sequence[str]) -> dict[str, Any]:
-        """What the state of a stream of these queries depends on. Amounts of time and memory, weights and the clock may
-        be others when it goes on; a ratio was measured once and stays."""
+        """The values that the state of a stream of these queries depends on. Amounts of time and memory, weights and
+        the clock may change on a restart. Changing a ratio needs a new checkpoint."""
         bounds = None if self.is_empty else self.bounds(names)
         ratios = [] if bounds is None else [None if b is None else b.ratio for b in bounds.latency]
         bounded = bounds is not None and bounds.bounded  # queries with a bound have states of their own
@@ -99,7 +99,7 @@ _GONE = (("shedding", "sharp"), ("state", "view"))
 
 
 def _clock_values(clock: Clock | None) -> dict[str, int] | None:
-    """What makes the same clock again; None: the real one."""
+    """The values that restore the clock; None: the real clock."""
     if clock is None or type(clock) is RealClock:
         return None
     if type(clock) is VirtualClock:

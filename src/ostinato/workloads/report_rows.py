@@ -1,4 +1,4 @@
-"""What a run under a bound gave up, as rows that leave beside its matches."""
+"""The report of a run under a bound, as rows beside its matches."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def report_values(report: Report) -> pa.StructArray:
 
 
 def _periods(report: Report, queries: list[str]) -> pa.Array:
-    """For each query what became of it period by period."""
+    """[query] its periods."""
     of_query: dict[str, list[dict[str, float | None]]] = {query: [] for query in queries}
     for row in report.by_period().to_pylist():
         of_query[row.pop("query")].append(row)

@@ -1,4 +1,4 @@
-"""What a workload gives: the rows of each query, all rows in one, and what was given up."""
+"""The result of a workload: the rows of each query, all rows in one table, and the reports."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class WorkloadRows(Generic[T]):
     rows: T
     queries: Mapping[str, T]
     statistics: Mapping[str, int] = field(default_factory=dict)
-    """What the engines did, where the work was done in this process: bursts shared, split, merged and so on."""
+    """Counts of the engines, for runs in this process: bursts shared, split, merged and so on."""
     input: Any = None
-    """Of what it was asked: a schema in process, a DataFrame on Spark."""
+    """The input: a schema in process, a DataFrame on Spark."""
     reports: tuple[Report, ...] = ()
-    """In process, under a bound: what each engine gave up."""
+    """In process, under a bound: the report of each engine."""
     metrics: DataFrame | None = None
-    """On Spark, under a bound: what was given up, a row for each task (or micro-batch and bucket) and query."""
+    """On Spark, under a bound: the losses, a row for each task (or micro-batch and bucket) and query."""
     with_metrics: DataFrame | None = None
-    """On Spark, under a bound: `rows` and `metrics` of one and the same run, to be written once. What was given up
-    stands in the column `report`, which is NULL in the rows of matches."""
+    """On Spark, under a bound: `rows` and `metrics` of the same run, to be written once. The losses are in the column
+    `report`, which is NULL in the rows of matches."""

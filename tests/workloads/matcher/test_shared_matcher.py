@@ -230,7 +230,7 @@ def test_the_loop_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         for name, value in vars(module).items():
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, interpreted(value))
-    plain = matcher_kernels.Asked(*(interpreted(function) for function in matcher_kernels.NOTHING_ASKED))
+    plain = matcher_kernels.ConditionKernels(*(interpreted(function) for function in matcher_kernels.NO_CONDITIONS))
     kernel = matcher_kernels.build_matcher("matcher_in_python", plain, lambda function: function)
     work = workload("ADABCABDC", "SEQ(A a, NOT D d, B b, C c)", "SEQ(A a, B+ b)")
     shared = SharedMatcher(work.merged, None)

@@ -21,7 +21,7 @@ from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.matches import Matches
 from ostinato.workloads.plan.clause_groups import plan_clauses
 from ostinato.workloads.plan.row_graph import NOTHING, Place
-from ostinato.workloads.task.clause_matches import ClauseMatches, FoundRows
+from ostinato.workloads.task.clause_matches import ClauseMatches, MatchRows
 
 DEFINITIONS = {"A": "s = 'a'", "B": "s <> 'a'", "C": "s = 'c' OR s = 'a'"}
 Labelled = list[tuple[int, str]]
@@ -54,7 +54,7 @@ def both_ways(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "") 
         conditions.append((~holds if test.is_negated else holds).tolist())
     found = naive_matches(clause.program, conditions, len(rows))
     offsets = np.cumsum([0, *(len(one) for one, _ in found)])
-    flat = FoundRows(
+    flat = MatchRows(
         offsets.astype(np.int64),
         np.array([row for one, _ in found for row in one], np.int64),
         np.array([label for _, labels in found for label in labels], np.int64),

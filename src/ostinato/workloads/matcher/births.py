@@ -1,4 +1,4 @@
-"""Kernels about what a step makes: its columns, its class, the matches that it completes, and whether it is kept."""
+"""Kernels that fill in a new partial match: its columns, its patterns, its class, and the samples of its features."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ostinato.workloads.matcher.run_checks import feature_value
 from ostinato.workloads.matcher.store import FIRST, LENGTH, LIMIT, NODE, PARENT, ROW, SEGMENT, TAG
 
 SAMPLES = 512
-"""How many values of each feature are kept for learning where buckets end."""
+"""Number of samples of each feature, from which the edges of buckets are learnt."""
 SAMPLED = 8
-"""Once there are so many, one in eight is taken: those of one event are much alike."""
+"""Once there are enough samples, one in so many values is taken. Values of one event are much alike."""
 
 
 class Samples(NamedTuple):
-    """The last values of each feature, in a ring for each."""
+    """The last values of each feature, in a ring buffer for each."""
 
     values: NDArray[np.float64]
     seen: NDArray[np.int64]
-    """By node how many have been put there."""
+    """[node] number of samples that were put there."""
 
 
 @inline_kernel
@@ -44,7 +44,7 @@ def fill_start(new, node, row, limit, tag, links, kin):  # type: ignore[no-untyp
 
 @inline_kernel
 def fill_longer(new, node, row, pm, segment, links, kin):  # type: ignore[no-untyped-def]
-    """The columns of what grows out of `pm` by a row, or by the segment that ends with it."""
+    """The columns of `pm` extended by a row, or by the segment that ends with it."""
     kin[new, PARENT], kin[new, SEGMENT], kin[new, NODE], kin[new, FIRST] = pm, segment, node, kin[pm, FIRST]
     links[new, LIMIT], links[new, TAG] = links[pm, LIMIT], links[pm, TAG]
     length = np.int64(1) if segment < 0 else links[segment, LENGTH]
@@ -54,7 +54,7 @@ def fill_longer(new, node, row, pm, segment, links, kin):  # type: ignore[no-unt
 
 @inline_kernel
 def mask_of_new(new, node, pm, segment, masks, patterns):  # type: ignore[no-untyped-def]
-    """It is for the patterns of its node that all it grew out of is kept for."""
+    """A new partial match is kept for the patterns of its node that its parent and its segment are kept for."""
     for word in range(masks.shape[1]):
         mask = patterns[node, word]
         if pm >= 0:
@@ -78,7 +78,7 @@ def is_whole(pm, node, masks, patterns):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def class_of(pm, node, features, nulls, buckets):  # type: ignore[no-untyped-def]
-    """The class into which its features put a partial match."""
+    """The class of a partial match, by its features."""
     number = np.int64(0)
     first = buckets.feature_at[node]
     for i in range(buckets.feature_at[node + 1] - first):
@@ -90,7 +90,7 @@ def class_of(pm, node, features, nulls, buckets):  # type: ignore[no-untyped-def
         elif value != value:  # NaN is the greatest
             low = end
         else:
-            # Steps of fixed sizes, without a branch: which way to go can't be foretold.
+            # A binary search without a branch, which couldn't be predicted.
             while size > 1:
                 half = size >> 1
                 low += half * np.int64(buckets.edges[low + half - 1] <= value)
@@ -129,7 +129,7 @@ def class_of_plain(new, node, row, store, buckets, checks):  # type: ignore[no-u
 
 @inline_kernel
 def class_by_features(new, node, row, store, buckets, checks):  # type: ignore[no-untyped-def]
-    """The class of a new partial match; its features, and the registers that it keeps, are taken from the work."""
+    """The class of a new partial match. Its features and registers are taken from `checks.work`."""
     work = checks.work
     for i in range(store.registers.shape[1]):
         store.registers[new, i] = work.registers[1, i]

@@ -1,12 +1,13 @@
-"""Where the matcher's kernel stands between two calls: places in an array of numbers, and what stands there."""
+"""Progress of the matcher's kernel between two calls: indexes of an array of numbers, and special values."""
 
 from __future__ import annotations
 
 NEXT_ROW, CONDITION_AT, STEP, FRESH_AT, JOIN_AT, CURSOR, FRESH, SINCE_SWEEP, LEFT_BY_SWEEP, FAILURE = range(10)
 WORK_LEFT, MOST_LIVE = 10, 11
-"""After the row with which no work is left, or more partial matches live, the kernel stops; at least a row is taken."""
+"""The kernel stops after the row with which no work is left, or more partial matches live. It matches at least one
+row."""
 PROGRESS = 12
 NEW_ROW = -1
-"""In CONDITION_AT: nothing of the next row was done yet."""
+"""In CONDITION_AT: the next row hasn't been started."""
 FROM_HEAD = -2
-"""In CURSOR: the list is walked from its head."""
+"""In CURSOR: start at the head of the list."""

@@ -1,13 +1,13 @@
-"""What the matcher tells the keeper and the keeper tells the matcher: arrays, by class of partial match.
+"""Ledger and Orders: the arrays by which the matcher and the keeper talk, by class of partial match.
 
-A partial match belongs to a *class* from the moment it is made: its node, and the buckets into which the values fall
-that later conditions look at. Classes are numbered densely: node n has those from `class_at[n]` to before
-`class_at[n + 1]`. Its *age* is how much of its window is over, in `ages` equal parts: (position now - position of its
+A partial match belongs to a *class* from the moment it is made: its node, and the buckets of the values that later
+conditions read. Classes are numbered densely: node n has those from `class_at[n]` to before
+`class_at[n + 1]`. Its *age* is the elapsed part of its window, in `ages` equal steps: (position now - position of its
 first event) * ages // (length + 1), at most ages - 1; 0 where nothing bounds its length. A *slot* is a class at an age,
-`class * ages + age`: it is worked out when a partial match is made or visited, so it needs no book-keeping.
+`class * ages + age`. The matcher computes it when a partial match is made or visited, so nothing has to be updated.
 
-The keeper never looks at partial matches one by one: it says for each slot which patterns its partial matches are kept
-for. The matcher applies that when it makes one and whenever it visits one.
+The keeper never looks at single partial matches. For each slot, its orders say the patterns that partial matches are
+kept for. The matcher applies the orders when it makes a partial match and whenever it visits one.
 """
 
 from __future__ import annotations
@@ -19,44 +19,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 AGES = 8
-"""Into how many parts a window is cut, unless the matcher is told otherwise."""
+"""Default number of ages."""
 TAG_RANGE = 1 << 32
-"""Tags lie below it."""
+"""Tags are numbers below it."""
 
 
 class Ledger(NamedTuple):
-    """Counted by the matcher since the start (`live`: now); the keeper takes differences."""
+    """The matcher's counts since the start of the call (`live`: at present). The keeper takes differences."""
 
     live: NDArray[np.int64]
     """[class] partial matches now."""
     created: NDArray[np.int64]
-    """[slot] partial matches made (kept for at least one pattern), by their age when made."""
+    """[slot] partial matches that were made, for at least one pattern, by their age when made."""
     refused: NDArray[np.int64]
-    """[slot] partial matches that were not made, since the orders left no pattern to keep them for."""
+    """[slot] partial matches that weren't made, because the orders left them no pattern."""
     evicted: NDArray[np.int64]
-    """[slot] partial matches that were dropped to give memory back, by their age then."""
+    """[slot] partial matches that were dropped to free memory, by their age then."""
     visits: NDArray[np.int64]
-    """[slot] times such a partial match was looked at for an event, by its age then."""
+    """[slot] visits to such partial matches, by their age then."""
     checks: NDArray[np.int64]
-    """[class] conditions asked on such visits."""
+    """[class] conditions that were checked on these visits."""
     completed: NDArray[np.int64]
-    """[class, pattern] matches; the class is that of the partial match that became one, at the pattern's last node."""
+    """[class, pattern] matches, by the class of the completing partial match at the pattern's last node."""
     dropped: NDArray[np.int64]
-    """[class, pattern] times a partial match was dropped for the pattern, or made without it, because of the orders."""
+    """[class, pattern] partial matches that the orders dropped for the pattern, or that were made without it."""
     step_work: NDArray[np.int64]
-    """[step] visits + checks: what each pattern's latency is made of (a pattern has the steps of its nodes)."""
+    """[step] visits + checks. The latency of a pattern follows from the steps of its nodes."""
     births: NDArray[np.int64]
-    """[cell] which classes come out of which: what was made, or refused, out of whole partial matches. The chain of a
-    node and a child, [class of the node, class of the child], lies as one block among those of all such pairs.
+    """[cell] children of whole partial matches, made or refused, by the classes of both. The chain of a node and a
+    child, [class of the node, class of the child], is one block of cells.
 
-    A partial match is whole while it is kept for all patterns of its node. From others nothing is learnt of what would
-    become of it: steps that only a dropped pattern takes aren't tried."""
+    A partial match is *whole* while it is kept for all patterns of its node. Others teach nothing about their children:
+    steps that only a dropped pattern takes aren't tried.
+    """
     whole_visits: NDArray[np.int64]
-    """[class] visits to whole ones."""
+    """[class] visits to whole partial matches."""
     whole_made: NDArray[np.int64]
-    """[class] made whole, before guards."""
+    """[class] whole partial matches that were made, before guards."""
     whole_ended: NDArray[np.int64]
-    """[class, pattern] matches out of those."""
+    """[class, pattern] matches that whole partial matches completed."""
 
 
 class Orders(NamedTuple):
@@ -90,7 +91,7 @@ class Buckets(NamedTuple):
 
 
 def new_ledger(buckets: Buckets, ages: int, patterns: int, steps: int) -> Ledger:
-    """Nothing is counted yet."""
+    """A ledger with all counts zero."""
     classes = int(buckets.class_at[-1])
     slots = classes * ages
     return Ledger(
@@ -111,7 +112,7 @@ def new_ledger(buckets: Buckets, ages: int, patterns: int, steps: int) -> Ledger
 
 
 def chain_begins(class_at: NDArray[np.int64], pairs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-    """Where the chain of each (node, child) begins among all cells; behind the last, how many there are."""
+    """First cell of the chain of each (node, child), and at the end the number of cells."""
     sizes = np.diff(class_at)
     return np.cumsum([0, *(int(sizes[node] * sizes[child]) for node, child in pairs)]).astype(np.int64)
 

@@ -1,10 +1,10 @@
 """Rows -> partial matches and matches, breadth first: the loop of the matcher. Compiled once for every workload.
 
-For each row, each condition that it fulfils and each step that asks for the condition, the partial matches of the row's
-sequence at the step's source are visited, the newest first. Those that are over, or that the orders drop, go when they
-are met. Then what the row made may be joined, as a segment, to what lies before it.
+For each row, each condition that it fulfils and each step with that condition, the kernel visits the partial matches of
+the row's sequence at the step's source, the newest first. It removes expired ones, and those that the orders drop, when
+it meets them. Then the new partial matches of the row may be joined, as segments, to earlier ones.
 
-The kernel returns a status when it needs room and goes on where it was: `progress` says where.
+The kernel returns a status when it needs room. The next call goes on at the same point, which is in `progress`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from ostinato.workloads.matcher.visits import (
 
 ROOT = 0
 STEPS_PER_LOOK = 1024
-"""After so many partial matches a step looks whether it has to stop."""
+"""Partial matches between two checks whether the call has to stop."""
 # Put in by `matcher_kernels.build_matcher`.
 step_holds: Any
 obey_guards: Any
@@ -73,7 +73,7 @@ walk: Any
 # --- one step ---------------------------------------------------------------------------------------------------------
 
 
-def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Tries a step with every partial match that the row, or the segment that ends with it, may follow."""
     links, kin, positions = store.links, store.kin, rows.positions
     source, target = plan.steps.source[step], plan.steps.target[step]
@@ -85,7 +85,7 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
     position = position_of(row, target, plan.extents.by_place, positions)
     gap_row = np.int64(row) if segment < 0 else np.int64(kin[segment, FIRST])
     gap_order = positions.order[gap_row]
-    restricted, counting = kept_for.restricted[source], rules.counting
+    restricted, counting = orders.restricted[source], rules.counting
     asked = plan.steps.asked[step]
     has_one_way = plan.gaps.leave_at[source + 1] - plan.gaps.leave_at[source] == 1
     ends = plan.ends.at[target + 1] - plan.ends.at[target]
@@ -117,7 +117,7 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
             if wanted and (restricted or counting):
                 slot += age_at(source, links[pm, LIMIT], position, plan.extents, rules.ages)
                 if restricted:
-                    wanted = obey(pm, slot, of_class, kept_for, links, store.masks, ledger.dropped)
+                    wanted = obey(pm, slot, of_class, orders, links, store.masks, ledger.dropped)
             if not wanted:
                 ledger.live[of_class] -= 1
                 remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
@@ -126,7 +126,7 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
             if not shares_pattern(pm, segment, target, store.masks, plan.nodes.patterns):
                 pm = following
                 continue
-        status = lacks_room(pm, segment, ends, links, found, store)
+        status = lacks_room(pm, segment, ends, links, buffer, store)
         if status != FINISHED:
             break
         if counting:
@@ -141,7 +141,7 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
             last = links[pm, ROW]
             allowed = gap_allows(step, last, gap_row, segment, plan.gaps, positions, lists)
             if allowed == TOO_OLD:
-                # Where this is the only way on, or no way leads over a gap, they are of no use to later rows either.
+                # If this is the only step from here, or no step allows a gap, later rows can't use them either.
                 if segment < 0 and (plan.gaps.only_adjacent[source] or has_one_way):
                     while pm >= 0:
                         following = links[pm, NEXT]
@@ -170,9 +170,9 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
                 if counting and pm >= 0 and is_whole(pm, source, store.masks, plan.nodes.patterns):
                     count_birth(source, target, of_class, links[new, CLASS], buckets, ledger.births)
                 if ends > 0:
-                    verdict = complete(new, pm, segment, row, label, plan, store, ledger, found, checks, counting, whole)  # fmt: skip  # noqa: E501, F821
-                kept = keep(new, target, row, position, at + target, kept_for, plan, store, lists, ledger, rules)
-                if kept and plan.steps.join_at[target] < plan.steps.join_at[target + 1]:
+                    verdict = complete(new, pm, segment, row, label, plan, store, ledger, buffer, checks, counting, whole)  # fmt: skip  # noqa: E501, F821
+                is_kept = keep(new, target, row, position, at + target, orders, plan, store, lists, ledger, rules)
+                if is_kept and plan.steps.join_at[target] < plan.steps.join_at[target + 1]:
                     store.fresh[progress[FRESH]] = new
                     progress[FRESH] += 1
         if verdict < 0:
@@ -192,10 +192,10 @@ def walk_step(row, step, segment, kept_for, plan, rows, store, lists, ledger, bu
 # --- one row, all rows ------------------------------------------------------------------------------------------------
 
 
-def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def advance_rows(until, orders, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Rows from `progress[NEXT_ROW]` up to `until`: all steps of each, and of the segments that it completes.
 
-    Not made of smaller functions: each that has the loop inside it is compiled for itself, too.
+    Not split into smaller functions: numba would compile each of them with its own copy of the loop.
     """
     fulfilled, steps = rows.fulfilled, plan.steps
     row, at, step = progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP]
@@ -206,7 +206,7 @@ def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, fou
             status = STOPPED
             break
         row_end = fulfilled.at[row + 1]
-        if len(kept_for.admitted) > 0 and not kept_for.admitted[row]:
+        if len(orders.admitted) > 0 and not orders.admitted[row]:
             row_end = fulfilled.at[row]
         if at == NEW_ROW:
             see_absences(row, rows.positions, lists)
@@ -232,7 +232,7 @@ def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, fou
                     fresh, join = fresh + 1, np.int64(NOTHING)
                     continue
                 taken = steps.join[join]
-            status = walk(row, taken, segment, kept_for, plan, rows, store, lists, ledger, buckets, found, checks, samples, rules, progress, stopped)  # fmt: skip  # noqa: E501, F821
+            status = walk(row, taken, segment, orders, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped)  # fmt: skip  # noqa: E501, F821
             if status != FINISHED:
                 break
             if segment < 0:
@@ -245,7 +245,7 @@ def advance_rows(until, kept_for, plan, rows, store, lists, ledger, buckets, fou
         at = np.int64(NEW_ROW)
         progress[SINCE_SWEEP] += 1
         if progress[SINCE_SWEEP] >= max(rules.sweep_rows, progress[LEFT_BY_SWEEP]):
-            sweep(row, kept_for, plan, rows.positions, store, lists, ledger, rules.ages)
+            sweep(row, orders, plan, rows.positions, store, lists, ledger, rules.ages)
             progress[SINCE_SWEEP], progress[LEFT_BY_SWEEP] = 0, store.counts[USED] - store.counts[SPARE]
         row += 1
         if progress[WORK_LEFT] <= 0 or store.counts[USED] - store.counts[SPARE] > progress[MOST_LIVE]:

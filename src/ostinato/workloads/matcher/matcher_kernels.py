@@ -1,4 +1,4 @@
-"""The loop of `match_kernel.py` with the functions compiled into it that ask run conditions, or that know of none."""
+"""The loop of `match_kernel.py`, compiled with functions that check run conditions, or without any."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ostinato.workloads.matcher.outcomes import classify_made, complete_matches,
 from ostinato.workloads.matcher.visits import checks_hold, nothing_asked, step_checks_hold
 
 
-class Asked(NamedTuple):
-    """The functions that ask run conditions, or those that know there are none."""
+class ConditionKernels(NamedTuple):
+    """The functions of the loop that depend on whether the plan has run conditions."""
 
     step_holds: Callable[..., Any]
     guard_holds: Callable[..., Any]
@@ -22,26 +22,29 @@ class Asked(NamedTuple):
     class_of_new: Callable[..., Any]
 
 
-NOTHING_ASKED = Asked(nothing_asked, nothing_asked, nothing_asked, class_of_plain)
-RUN_ASKED = Asked(step_checks_hold, checks_hold, checks_hold, class_by_features)
+NO_CONDITIONS = ConditionKernels(nothing_asked, nothing_asked, nothing_asked, class_of_plain)
+RUN_CONDITIONS = ConditionKernels(step_checks_hold, checks_hold, checks_hold, class_by_features)
 
 
 def build_matcher(
-    name: str, asked: Asked, compiled: Callable[[Any], Any] = inline_kernel, **replaced: Callable[..., Any]
+    name: str,
+    conditions: ConditionKernels,
+    compiled: Callable[[Any], Any] = inline_kernel,
+    **replaced: Callable[..., Any],
 ) -> Any:
     """The loop with these functions compiled into it; stored on disk under a name that must be unique.
 
     `replaced`: other functions for global names of `match_kernel.py` and `outcomes.py`.
     """
-    classify_new = compiled(with_globals(classify_made, class_of_new=asked.class_of_new))
-    complete = compiled(with_globals(complete_matches, **{**replaced, "end_holds": asked.end_holds}))
-    obey_guards = compiled(with_globals(obey_guards_of, guard_holds=asked.guard_holds))
+    classify_new = compiled(with_globals(classify_made, class_of_new=conditions.class_of_new))
+    complete = compiled(with_globals(complete_matches, **{**replaced, "end_holds": conditions.end_holds}))
+    obey_guards = compiled(with_globals(obey_guards_of, guard_holds=conditions.guard_holds))
     walk = compiled(
         with_globals(
             match_kernel.walk_step,
             **{
                 **replaced,
-                "step_holds": asked.step_holds,
+                "step_holds": conditions.step_holds,
                 "obey_guards": obey_guards,
                 "classify_new": classify_new,
                 "complete": complete,
@@ -59,6 +62,6 @@ def with_globals(function: Callable[..., Any], **values: Any) -> FunctionType:
     return FunctionType(function.__code__, {**function.__globals__, **values}, function.__name__)
 
 
-advance_plain = build_matcher("advance_plain", NOTHING_ASKED)
+advance_plain = build_matcher("advance_plain", NO_CONDITIONS)
 """For plans without run conditions and features."""
-advance_checked = build_matcher("advance_checked", RUN_ASKED)
+advance_checked = build_matcher("advance_checked", RUN_CONDITIONS)

@@ -1,4 +1,4 @@
-"""One call's worth of rows taken chunk by chunk: the driver of the matcher's kernel."""
+"""The rows of one call, matched chunk by chunk: the driver of the matcher's kernel."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ostinato.workloads.matcher.materialise import (
     MATCHES,
     PatternMatches,
     by_pattern,
-    found_with_room,
-    new_found,
+    grown_buffer,
+    new_match_buffer,
 )
 from ostinato.workloads.matcher.outcomes import FAILED, FINISHED, MORE_MATCHES, Rules
 from ostinato.workloads.matcher.plan_events import PlanEvents, rows_of
@@ -45,7 +45,7 @@ from ostinato.workloads.matcher.store import (
     new_store,
 )
 from ostinato.workloads.matcher.upkeep import classify, evict, note_rows, slots_now
-from ostinato.workloads.matcher.visits import KeptFor
+from ostinato.workloads.matcher.visits import KernelOrders
 
 if TYPE_CHECKING:
     from ostinato.workloads.matcher.shared_matcher import SharedMatcher
@@ -55,8 +55,8 @@ _MANY = 1 << 60
 
 
 class Pause(NamedTuple):
-    """When to stop before all rows are taken: after so much work (visits and conditions), or where more than so many
-    partial matches live. At least one row is taken."""
+    """Stops the kernel before all rows are matched: after so much work (visits and checks), or where more than so many
+    partial matches live. At least one row is matched."""
 
     work: int = _MANY
     live: int = _MANY
@@ -93,13 +93,13 @@ class MatcherRun:
         taken = int(state.counters[1]) if state else 0
         self.rules = Rules(matcher.ages, matcher.counting, taken - events.first_new)
         self.checks = matcher.run_checks(plan, events)
-        self.found = new_found(FIRST_MATCHES, FIRST_ROWS)
+        self.match_buffer = new_match_buffer(FIRST_MATCHES, FIRST_ROWS)
         self.progress = np.zeros(at.PROGRESS, np.int64)
         self.progress[at.NEXT_ROW], self.progress[at.CONDITION_AT] = events.first_new, at.NEW_ROW
         if state:
             self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP] = state.counters[2:]
         self._orders: Orders | None = None
-        self._kept_for: KeptFor
+        self._kernel_orders: KernelOrders
         self.rebucket(buckets)
 
     def advance(
@@ -109,29 +109,29 @@ class MatcherRun:
         admitted: NDArray[np.bool_] | None = None,
         pause: Pause = NO_PAUSE,
     ) -> int:
-        """Takes the rows up to `until_row`, or up to the pause; gives the row up to which it came. Orders are never
+        """Matches the rows up to `until_row`, or up to the pause, and gives the row that it reached. Orders are never
         changed in place; None: everything is kept.
 
-        `admitted` says of each row of the call whether it may become part of a match; absences see all rows.
+        `admitted`: [row of the call] whether it may become part of a match. Absences see all rows.
 
         Raises TOO_MANY_PARTIAL_MATCHES, TOO_MANY_MATCHES, and the errors of the conditions.
         """
         taken, rows = int(self.progress[at.NEXT_ROW]), len(self.rows.positions.time)
-        if not taken <= until_row <= rows:  # the kernel reads rows without looking whether they are there
+        if not taken <= until_row <= rows:  # the kernel reads rows without checking that they exist
             raise ValueError(f"rows up to {until_row} can't be taken: {taken} of {rows} were taken before")
-        kept_for = self._for_kernel(orders)._replace(admitted=_NO_ROWS if admitted is None else admitted)
+        kernel_orders = self._for_kernel(orders)._replace(admitted=_NO_ROWS if admitted is None else admitted)
         self.progress[at.WORK_LEFT], self.progress[at.MOST_LIVE] = pause.work, pause.live
         while True:
             status = self.matcher.kernel(
                 until_row,
-                kept_for,
+                kernel_orders,
                 self.plan,
                 self.rows,
                 self.store,
                 self.lists,
                 self.ledger,
                 self.buckets,
-                self.found,
+                self.match_buffer,
                 self.checks,
                 self.samples,
                 self.rules,
@@ -146,21 +146,22 @@ class MatcherRun:
 
     @property
     def live(self) -> int:
-        """Partial matches now, those with it that others only grew out of."""
+        """Present partial matches, with those that are only kept for their children."""
         return int(self.store.counts[USED] - self.store.counts[SPARE])
 
     @property
     def has_paused(self) -> bool:
-        """Whether the last call came to where it was to pause, be it with its last row."""
+        """Whether the last call reached its pause, possibly with its last row."""
         return bool(self.progress[at.WORK_LEFT] <= 0 or self.live > self.progress[at.MOST_LIVE])
 
     @property
     def bytes_each(self) -> int:
-        """What a partial match takes."""
+        """Memory of one partial match."""
         return sum(array.nbytes // len(array) for array in self.store if len(array) == self.store.room)
 
     def keep_best(self, most: int, rank: NDArray[np.int64]) -> None:
-        """Drops those of the lowest rank ([slot]) until `most` live; of equals those with the highest tags."""
+        """Drops partial matches of the lowest rank ([slot]) until at most `most` live; of equal ones those with the
+        highest tags."""
         store, row = self.store, int(self.progress[at.NEXT_ROW]) - 1
         while self.live > most:
             listed = np.flatnonzero(store.kin[: store.counts[USED], PLACE] == LISTED)
@@ -170,13 +171,13 @@ class MatcherRun:
             slots_now(listed, row, self.plan, self.rows.positions, store, self.lists, self.matcher.ages, slots)
             keys = (rank[slots] << 32) - store.links[listed, TAG]
             worst = _lowest(keys, store.serial[listed], self.live - most)
-            # What others grew out of goes only with them, so once may not be enough.
+            # Parents go only with their children, so one round may not be enough.
             positions, nodes = self.rows.positions, self.plan.node_count
             evict(listed[worst], slots[worst], positions, store, self.lists, self.ledger, nodes)
 
     def _check_matches(self) -> None:
         most = self.matcher.limits.most_matches
-        if self.found.counts[MATCHES] > most:
+        if self.match_buffer.counts[MATCHES] > most:
             raise MatchError(
                 "TOO_MANY_MATCHES",
                 f"there are more than {most:,} matches in one task",
@@ -192,7 +193,7 @@ class MatcherRun:
         if status == MORE_MATCHES:
             ends = int(np.diff(self.plan.ends.at).max())
             longest = int(store.links[: store.counts[USED], LENGTH].max(initial=0)) + self.plan.node_count
-            self.found = found_with_room(self.found, ends, ends * 2 * longest)
+            self.match_buffer = grown_buffer(self.match_buffer, ends, ends * 2 * longest)
         elif store.room >= limits.max_partial_matches:
             raise MatchError(
                 "TOO_MANY_PARTIAL_MATCHES",
@@ -203,7 +204,7 @@ class MatcherRun:
             enough = max(most_live, store.room) * 5 // 4 + 16  # a row may make more than may live
             self.store = grown(store, min(2 * store.room, enough, limits.max_partial_matches))
 
-    def _for_kernel(self, orders: Orders | None) -> KeptFor:
+    def _for_kernel(self, orders: Orders | None) -> KernelOrders:
         if orders is None:
             orders = self._everything
         if orders is not self._orders:
@@ -214,16 +215,16 @@ class MatcherRun:
             restricted = np.zeros(self.plan.node_count, np.bool_)
             restricted[node[lacking]] = True
             self._orders = orders
-            self._kept_for = KeptFor(masks, orders.threshold.astype(np.int64), restricted, _NO_ROWS)
-        return self._kept_for
+            self._kernel_orders = KernelOrders(masks, orders.threshold.astype(np.int64), restricted, _NO_ROWS)
+        return self._kernel_orders
 
     def feature_samples(self, node: int) -> NDArray[np.float64]:
-        """[feature, sample] values of the node's features in the partial matches that were made last."""
+        """[feature, sample] recent values of the node's features."""
         first, end = self.buckets.feature_at[node], self.buckets.feature_at[node + 1]
         return self.samples.values[first:end, : min(int(self.samples.seen[node]), SAMPLES)]
 
     def rebucket(self, buckets: Buckets) -> None:
-        """Live partial matches get their classes anew; the counts of the ledger restart."""
+        """Gives live partial matches their new classes, and restarts the counts of the ledger."""
         self.buckets = buckets
         self.ledger = self.matcher.new_ledger(buckets)
         self._everything = everything_kept(int(buckets.class_at[-1]) * self.matcher.ages, len(self.matcher.plan.names))
@@ -238,16 +239,16 @@ class MatcherRun:
         np.add.at(self.ledger.live, store.links[:used, CLASS][listed], 1)
 
     def finish(self) -> tuple[tuple[PatternMatches, ...], MatcherState]:
-        """The matches by pattern, and the state after the rows that were taken."""
+        """The matches by pattern, and the state after the matched rows."""
         taken = self.rules.first_row + int(self.progress[at.NEXT_ROW])
         swept = self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP]
         counters = np.array([self.store.counts[SERIAL], taken, *swept], np.int64)
         state = kept_state(self.store, self.rows.positions, self.lists, self.samples, counters)
-        return by_pattern(self.found, self.matcher.plan, self.rows.positions), state
+        return by_pattern(self.match_buffer, self.matcher.plan, self.rows.positions), state
 
 
 def _lowest(keys: NDArray[np.int64], serial: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """The places of the `count` lowest keys; of equals the last made."""
+    """Indexes of the `count` lowest keys; of equal ones the newest."""
     if count >= len(keys):
         return np.arange(len(keys))
     edge = np.partition(keys, count - 1)[count - 1]

@@ -1,6 +1,6 @@
-"""What a matcher keeps between two calls: the partial matches and where they stand, as arrays and as bytes.
+"""The state of a matcher between two calls: its partial matches, as arrays and as bytes.
 
-No sequence, order, place or position is kept, for they are numbered anew in every call. Rows are numbered among those
+Sequences, orders, places and positions aren't stored, since every call numbers them anew. Rows are numbered among those
 that the next call must be given again (`rows_needed`).
 """
 
@@ -53,7 +53,7 @@ _SHAPE = struct.Struct("<cBBqq")
 
 @dataclass(frozen=True, slots=True)
 class MatcherState:
-    """Partial matches in the order in which they were made; PARENT and SEGMENT are places in that order."""
+    """Partial matches in the order in which they were made; PARENT and SEGMENT are indexes in that order."""
 
     kin: Ints
     """[PARENT, SEGMENT, NODE, FIRST, PLACE, ROW, LENGTH, TAG]"""
@@ -66,8 +66,8 @@ class MatcherState:
     sampled: NDArray[np.float64]
     seen: Ints
     counters: Ints
-    """How many partial matches were ever made, rows of the stream taken, rows since the last sweep, and how many it
-    left."""
+    """Partial matches that were ever made, matched rows of the stream, rows since the last sweep, and partial matches
+    that it left."""
     rows_needed: Ints
     """Rows of the call that gave this state, in their order: the history of the next call."""
 
@@ -110,13 +110,13 @@ _OF_PARTIAL_MATCHES = (_KEPT_PARENT, _KEPT_SEGMENT)
 
 
 def kept_state(store: Store, positions: Positions, lists: Lists, samples: Samples, counters: Ints) -> MatcherState:
-    """The partial matches of a store, without the gaps; `counters` as in MatcherState."""
+    """The partial matches of a store, without its free rows. `counters` as in MatcherState."""
     used = int(store.counts[USED])
     alive = np.flatnonzero(store.kin[:used, PLACE] != FREE)
     alive = alive[np.argsort(store.serial[alive], kind="stable")]
     kin = np.concatenate([store.kin[alive][:, _KIN].astype(np.int64), store.links[alive][:, _LINKS]], axis=1)
     needed = _rows_needed(kin, positions.sequence, lists)
-    new_row = np.full(len(positions.time) + 1, NOTHING, np.int64)  # the last place is for NOTHING
+    new_row = np.full(len(positions.time) + 1, NOTHING, np.int64)  # the last entry is for NOTHING
     new_row[needed] = np.arange(len(needed))
     new_place = np.full(used + 1, NOTHING, np.int64)
     new_place[alive] = np.arange(len(alive))
@@ -140,8 +140,9 @@ def kept_state(store: Store, positions: Positions, lists: Lists, samples: Sample
 
 
 def _rows_needed(kin: Ints, sequence: Ints, lists: Lists) -> Ints:
-    """The rows of partial matches; of sequences that have some the last row, and the last ones of each absence."""
-    needed = np.zeros(len(sequence) + 1, np.bool_)  # the last place is for NOTHING
+    """The rows of partial matches. Of sequences that have partial matches, also the last row, and the last rows of each
+    absence."""
+    needed = np.zeros(len(sequence) + 1, np.bool_)  # the last entry is for NOTHING
     needed[kin[:, _KEPT_ROW]] = True
     sequences = np.unique(sequence[kin[kin[:, _KEPT_PLACE] == LISTED, _KEPT_ROW]])
     needed[lists.last_row[sequences]] = True
@@ -158,7 +159,7 @@ def _rows_needed(kin: Ints, sequence: Ints, lists: Lists) -> Ints:
 def restored_store(
     state: MatcherState, plan: PlanTables, positions: Positions, lists: Lists, shape: StoreShape
 ) -> Store:
-    """The store as it was, over the rows of this call; fills the heads of `lists`. Classes are still to be found."""
+    """The store as it was, over the rows of this call. Fills the heads of `lists`. Classes are set later."""
     kin = state.kin
     count = len(kin)
     room = max(FIRST_ROOM, 1 << (2 * count - 1).bit_length()) if count else FIRST_ROOM

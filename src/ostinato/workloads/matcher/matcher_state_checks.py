@@ -17,7 +17,7 @@ from ostinato.workloads.matcher.ledger import TAG_RANGE, Buckets
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.plan_events import Positions
 from ostinato.workloads.matcher.plan_tables import PlanTables
-from ostinato.workloads.matcher.store import KEPT_FOR_OTHERS, LISTED, MOST_FEATURES, NOTHING, StoreShape
+from ostinato.workloads.matcher.store import KEPT_FOR_CHILDREN, LISTED, MOST_FEATURES, NOTHING, StoreShape
 
 Ints = NDArray[np.int64]
 _MATCHES = "the partial matches in the state of this workload"
@@ -42,7 +42,7 @@ def check_matches(
             "segment": (segment, NOTHING, own - 1),
             "node": (node, 0, plan.node_count - 1),
             "first row": (first, 0, rows - 1),
-            "place": (place, LISTED, KEPT_FOR_OTHERS),
+            "place": (place, LISTED, KEPT_FOR_CHILDREN),
             "row": (row, 0, rows - 1),
             "length": (length, 1, LARGEST),
             "tag": (tag, 0, TAG_RANGE - 1),

@@ -1,7 +1,7 @@
-"""What a step makes: guards, class, the matches that it completes, and whether it is kept.
+"""Kernels about a new partial match: its guards, its class, the matches that it completes, and whether it is kept.
 
-`class_of_new`, `end_holds` and `guard_holds` are put in by `matcher_kernels.build_matcher`: they ask the run
-conditions, where a plan has any.
+`matcher_kernels.build_matcher` puts in `class_of_new`, `end_holds` and `guard_holds`. They check run conditions, if the
+plan has any.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ostinato.workloads.matcher.store import CLASS, LENGTH, LIMIT, NODE, ROW, SE
 from ostinato.workloads.matcher.visits import age_at, edges_hold, obey
 
 FINISHED, MORE_PARTIAL_MATCHES, MORE_MATCHES, FAILED, STOPPED = range(5)
-"""What the kernel returns."""
+"""Statuses that the kernel returns."""
 
 SWEEP_ROWS = 1024
-"""After so many rows, or as many as there were partial matches after the last time, those that are over are looked for
-everywhere: a sequence in which nothing happens any more mustn't keep its own for ever."""
+"""Rows between two sweeps, or the number of partial matches that the last sweep left, if that is larger. A sweep
+removes expired partial matches of all sequences: those of an idle sequence would stay for ever."""
 
 # Put in by `matcher_kernels.build_matcher`.
 class_of_new: Any
@@ -30,33 +30,34 @@ guard_holds: Any
 
 
 class Rules(NamedTuple):
-    """How to match, as numbers."""
+    """Settings of the matcher, as numbers."""
 
     ages: int
     counting: bool
-    """Whether anybody reads the ledger (`live` is always right)."""
+    """Whether the ledger is read. `live` is always counted."""
     first_row: int
-    """The number in the stream of row 0 of this call, as if history had just gone by; may be negative."""
+    """Number in the stream of row 0 of this call, as if the history came directly before the new rows; may be
+    negative."""
     sweep_rows: int = SWEEP_ROWS
 
 
 @inline_kernel
-def lacks_room(pm, segment, ends, links, found, store):  # type: ignore[no-untyped-def]
-    """FINISHED where one more visit can be done, or what it needs first."""
+def lacks_room(pm, segment, ends, links, buffer, store):  # type: ignore[no-untyped-def]
+    """FINISHED where there is room for one more visit, or the status of the room that is missing."""
     if store.counts[SPARE] == 0 and store.counts[USED] == len(store.serial):
         return MORE_PARTIAL_MATCHES
     if ends > 0:
         length = np.int64(1) if segment < 0 else links[segment, LENGTH]
         if pm >= 0:
             length += links[pm, LENGTH]
-        matches = found.counts[MATCHES] + ends
-        if matches > len(found.pattern) or found.counts[MATCH_ROWS] + ends * length > len(found.rows):
+        matches = buffer.counts[MATCHES] + ends
+        if matches > len(buffer.pattern) or buffer.counts[MATCH_ROWS] + ends * length > len(buffer.rows):
             return MORE_MATCHES
     return FINISHED
 
 
-def complete_matches(new, pm, segment, row, label, plan, store, ledger, found, checks, counting, whole):  # type: ignore[no-untyped-def]
-    """Writes the matches that end with what was made. 1, or an error."""
+def complete_matches(new, pm, segment, row, label, plan, store, ledger, buffer, checks, counting, whole):  # type: ignore[no-untyped-def]
+    """Writes the matches that the new partial match completes. 1, or an error."""
     node = store.kin[new, NODE]
     for end in range(plan.ends.at[node], plan.ends.at[node + 1]):
         pattern = plan.ends.pattern[end]
@@ -66,7 +67,7 @@ def complete_matches(new, pm, segment, row, label, plan, store, ledger, found, c
         if verdict < 0:
             return verdict
         if verdict == 1:
-            write_match(pattern, pm, segment, row, label, plan.nodes.label, store, found)
+            write_match(pattern, pm, segment, row, label, plan.nodes.label, store, buffer)
             if counting:
                 ledger.completed[store.links[new, CLASS], pattern] += 1
             if whole:
@@ -99,7 +100,7 @@ def obey_guards_of(new, pm, segment, row, gap_row, step, label, plan, values, st
 
 
 def classify_made(new, node, row, plan, store, buckets, checks, samples, rules):  # type: ignore[no-untyped-def]
-    """What a new partial match carries along, and its class."""
+    """Sets the serial number and the class of a new partial match, and samples its features."""
     serial = store.counts[SERIAL]
     store.counts[SERIAL], store.serial[new] = serial + 1, serial
     if plan.nodes.is_sink[node]:
@@ -110,15 +111,15 @@ def classify_made(new, node, row, plan, store, buckets, checks, samples, rules):
 
 
 @inline_kernel
-def keep(new, node, row, position, at, kept_for, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
-    """Puts it into its list, unless nothing can follow or the orders leave it no pattern. Whether it did."""
+def keep(new, node, row, position, at, orders, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
+    """Puts it into its list, unless no step can follow or the orders leave it no pattern. Whether it did."""
     links = store.links
     of_class, is_sink = links[new, CLASS], plan.nodes.is_sink[node]
-    restricted = kept_for.restricted[node] and not is_sink
+    restricted = orders.restricted[node] and not is_sink
     slot = of_class * rules.ages
     if restricted or rules.counting:
         slot += age_at(node, links[new, LIMIT], position, plan.extents, rules.ages)
-    if restricted and not obey(new, slot, of_class, kept_for, links, store.masks, ledger.dropped):
+    if restricted and not obey(new, slot, of_class, orders, links, store.masks, ledger.dropped):
         ledger.refused[slot] += 1
         return False
     if rules.counting:

@@ -21,29 +21,29 @@ Ints = NDArray[np.int64]
 class PlanEvents:
     """Rows in order of time, all sequences interleaved as a stream brings them.
 
-    Those before `first_new` were given before: rows that an earlier call said it needs, in the same order.
+    Rows before `first_new` are history: rows that the call before said it needs, in the same order.
     """
 
     sequence: Ints
-    """From 0; numbered anew in every call."""
+    """Numbers from 0, anew in every call."""
     order: Ints
-    """The rank of the row's time within its sequence: events of equal time can't follow one another."""
+    """Rank of the row's time within its sequence. Events of equal time can't follow one another."""
     time: Ints
     place: Ints
-    """The number of the event within its group; what extents by place are measured in."""
+    """Number of the event within its group. Extents by place are measured in it."""
     link: Ints
-    """Two events are neighbours where the later one's is one more."""
+    """Two events are neighbours where the later one has a link that is one more."""
     conditions: tuple[NDArray[np.bool_], ...]
     values: tuple[NDArray[np.int64] | NDArray[np.float64], ...] = ()
     valid: tuple[NDArray[np.bool_] | None, ...] = ()
-    """What edge checks compare, and where it isn't NULL (None: everywhere)."""
+    """The operands of edge checks are `values`; `valid` tells where they aren't NULL (None: everywhere)."""
     column: Callable[[Expr], Vector] | None = None
-    """The values of an expression over one row, for run conditions and features."""
+    """Evaluates an expression over one row, for run conditions and features."""
     first_new: int = 0
 
 
 class Positions(NamedTuple):
-    """Where rows stand, as `PlanEvents` has it."""
+    """The positions of rows, as in `PlanEvents`."""
 
     sequence: Ints
     order: Ints
@@ -60,14 +60,14 @@ class Fulfilled(NamedTuple):
 
 
 class EdgeValues(NamedTuple):
-    """By column (its number is the same in all three) and row."""
+    """[column, row] operands of edge checks. A column has the same number in all three arrays."""
 
     whole: Ints
     real: NDArray[np.float64]
     valid: NDArray[np.bool_]
 
 
-class Rows(NamedTuple):
+class KernelRows(NamedTuple):
     """The events for the kernel."""
 
     positions: Positions
@@ -75,9 +75,9 @@ class Rows(NamedTuple):
     values: EdgeValues
 
 
-def rows_of(events: PlanEvents, prepared: Prepared) -> Rows:
+def rows_of(events: PlanEvents, prepared: Prepared) -> KernelRows:
     arrays = (events.sequence, events.order, events.time, events.place, events.link)
-    return Rows(
+    return KernelRows(
         Positions(*(np.ascontiguousarray(array, np.int64) for array in arrays)),
         _fulfilled(events, prepared),
         _edge_values(events, prepared),
@@ -89,20 +89,20 @@ def _fulfilled(events: PlanEvents, prepared: Prepared) -> Fulfilled:
     held = np.zeros((len(prepared.conditions), count), np.bool_)
     for at, number in enumerate(prepared.conditions):
         held[at] = events.conditions[number]
-    found = Fulfilled(np.zeros(count + 1, np.int64), np.empty(int(np.count_nonzero(held)), np.int32))
-    list_conditions(held, *found)
-    return found
+    fulfilled = Fulfilled(np.zeros(count + 1, np.int64), np.empty(int(np.count_nonzero(held)), np.int32))
+    list_conditions(held, *fulfilled)
+    return fulfilled
 
 
 def _edge_values(events: PlanEvents, prepared: Prepared) -> EdgeValues:
     shape = len(prepared.edge_columns), len(events.time)
-    found = EdgeValues(np.zeros(shape, np.int64), np.zeros(shape, np.float64), np.ones(shape, np.bool_))
+    edge_values = EdgeValues(np.zeros(shape, np.int64), np.zeros(shape, np.float64), np.ones(shape, np.bool_))
     for at, column in enumerate(prepared.edge_columns):
-        (found.real if column.real else found.whole)[at] = events.values[column.value]
+        (edge_values.real if column.real else edge_values.whole)[at] = events.values[column.value]
         known = events.valid[column.value]
         if known is not None:
-            found.valid[at] = known
-    return found
+            edge_values.valid[at] = known
+    return edge_values
 
 
 @borrowing_kernel
@@ -115,12 +115,12 @@ def list_conditions(held, condition_at, condition):  # type: ignore[no-untyped-d
                 condition_at[row + 1] += 1
     for row in range(count):
         condition_at[row + 1] += condition_at[row]
-    for c in range(conditions - 1, -1, -1):  # from the last, so that each is put before those that are there
+    for c in range(conditions - 1, -1, -1):  # from the last, so that each is put in front of the others
         for row in range(count):
             if held[c, row]:
                 condition_at[row + 1] -= 1
                 condition[condition_at[row + 1]] = c
-    # What was the end of row r has moved to its start: it is the end of the row before.
+    # The end of row r has moved to its start, which is the end of the row before.
     for row in range(count):
         condition_at[row] = condition_at[row + 1]
     condition_at[count] = len(condition)

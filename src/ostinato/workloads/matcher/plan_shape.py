@@ -1,4 +1,4 @@
-"""MergedPlan -> PlanShape: who follows whom and for which patterns, as the keeper needs it. No events here."""
+"""MergedPlan -> PlanShape: nodes, steps and patterns as the keeper reads them. No events here."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class PlanShape:
     reach: Bools
     """[node, pattern] the pattern-sharing degree (bitmap labels of SHARP, Alg. 2)."""
     ends: Bools
-    """[node, pattern] where partial matches of the node may be matches."""
+    """[node, pattern] whether partial matches of the node may be matches of the pattern."""
     step_source: Ints
     step_target: Ints
     step_condition: Ints
     step_patterns: Bools
     """[step, pattern] the patterns that a step leads to."""
     children: tuple[tuple[int, ...], ...]
-    """By node those that its partial matches become; none for ROOT, whose partial match is always kept."""
+    """[node] nodes that its partial matches grow into; none for ROOT, whose partial match is always kept."""
     joined: tuple[tuple[int, ...], ...]
-    """By node those that its partial matches become a part of as a segment."""
+    """[node] nodes that its partial matches join as a segment."""
     children_first: tuple[int, ...]
-    """All nodes but ROOT in an order in which only loops lead back."""
+    """All nodes but ROOT, children before parents except in loops."""
     has_loops: bool
     first: Bools
-    """[node] made out of one event."""
+    """[node] whether its partial matches are single first events."""
 
     @property
     def nodes(self) -> int:
@@ -110,22 +110,22 @@ def _children_first(after: list[list[int]]) -> tuple[int, ...]:
 
 
 def _has_loops(children_first: tuple[int, ...], children: list[list[int]]) -> bool:
-    place = {node: at for at, node in enumerate(children_first)}
-    return any(place[child] >= place[node] for node in children_first for child in children[node])
+    position = {node: at for at, node in enumerate(children_first)}
+    return any(position[child] >= position[node] for node in children_first for child in children[node])
 
 
 class PlanLinks(NamedTuple):
-    """A PlanShape for kernels; `x_at[n]` is where those of node n begin."""
+    """A PlanShape for kernels. Node n has the entries of `x` from `x_at[n]` on."""
 
     order: Ints
-    """Nodes, children first; twice where there are loops: the second round takes from the first what it didn't know."""
+    """Nodes, children first; twice where there are loops, since the second round needs the results of the first."""
     child_at: Ints
     child: Ints
     join_at: Ints
     join: Ints
     column_at: Ints
     column: Ints
-    """By node its patterns."""
+    """[node] its patterns."""
     ends: NDArray[np.bool_]
     """[node, pattern]"""
 

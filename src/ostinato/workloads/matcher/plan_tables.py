@@ -1,8 +1,8 @@
 """MergedPlan -> PlanTables: the arrays that the matcher's kernel reads. No rows and no values here.
 
-Steps are numbered anew: first those that an event takes, by its condition, then those that a segment takes. Conditions
-over one event are numbered anew too: only those that a step or an absence asks for. Tables are small and apart, for a
-kernel's functions should be given only what they read: passing more makes compiling slow.
+Steps get new numbers: first the steps that an event takes, by its condition, then those that a segment takes.
+Conditions over one event get new numbers too, if a step or an absence needs them. There are several small tables, so
+that each function of the kernel gets only what it reads: passing more makes compiling slow.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ EDGE_OPS = ("<", "<=", ">", ">=", "=", "<>")
 
 
 class StepTable(NamedTuple):
-    """`x_at[i]:x_at[i + 1]` are the places in `x` that belong to i."""
+    """Entry i has `x[x_at[i]:x_at[i + 1]]`."""
 
     at: Ints
-    """By condition (renumbered) the steps that an event takes."""
+    """[condition, renumbered] the steps that an event takes."""
     number: Ints
-    """Of each step, its number in `MergedPlan.steps`."""
+    """[step] its number in `MergedPlan.steps`."""
     source: Ints
     target: Ints
     join_at: Ints
     join: Ints
-    """By node the steps that a partial match of it takes as a segment."""
+    """[node] the steps that its partial matches take as a segment."""
     asked: Ints
-    """How many run conditions and edge checks the step asks, guards included."""
+    """[step] number of its run conditions and edge checks, guards included."""
 
 
 class GapTable(NamedTuple):
-    """What a step asks of the event before and the one that takes it."""
+    """Conditions of a step on the rows between its two events."""
 
     adjacent: Bools
     absent_at: Ints
@@ -52,13 +52,13 @@ class GapTable(NamedTuple):
     """Numbers of absences, as in `PlanTables.absence_of`."""
     leave_at: Ints
     leave: Ints
-    """By node the steps that lead on from it."""
+    """[node] the steps that leave it."""
     only_adjacent: Bools
-    """By node whether all of them are."""
+    """[node] whether all of them are adjacent."""
 
 
 class AskedTable(NamedTuple):
-    """What steps and guards ask of several events: first all steps, then all guards."""
+    """Conditions of steps and guards over several events: first all steps, then all guards."""
 
     check_at: Ints
     check: Ints
@@ -70,7 +70,7 @@ class AskedTable(NamedTuple):
     """Numbers of columns of `EdgeValues`."""
     edge_real: Bools
     guard_at: Ints
-    """By step its guards; guard g asks what stands at (number of steps) + g."""
+    """[step] its guards. The conditions of guard g are at (number of steps) + g."""
     guard_patterns: Ints
     """[guard, word]"""
 
@@ -80,24 +80,25 @@ class NodeTable(NamedTuple):
     patterns: Ints
     """[node, word] the bit set of patterns, as signed words."""
     is_sink: Bools
-    """Whether nothing can follow: a partial match that gets there is a match, and nothing is kept."""
+    """Whether no step leaves the node: a partial match there is a match, and isn't kept."""
 
 
 class ExtentTable(NamedTuple):
-    """By node how far a match reaches."""
+    """[node] the largest extent of a match."""
 
     by_place: Bools
     kind: Ints
     length: Ints
     slide: Ints
     positions: NDArray[np.float64]
-    """How many positions the longest match takes in; what ages are parts of."""
+    """Positions of the longest match, which ages divide."""
     ages: NDArray[np.float64]
-    """Ages by position, a little more: a multiplication instead of the division must not end below a whole age."""
+    """Ages per position, rounded up a little: a multiplication replaces the division, and must not end below a whole
+    age."""
 
 
 class EndTable(NamedTuple):
-    """By node its ends, and by end the run conditions that it asks."""
+    """[node] its ends, and [end] its run conditions."""
 
     at: Ints
     pattern: Ints

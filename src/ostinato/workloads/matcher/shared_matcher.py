@@ -25,13 +25,13 @@ Ints = NDArray[np.int64]
 
 
 def one_class_a_node(plan: MergedPlan, conditions: PlanConditions | None) -> Buckets:
-    """Nothing is told apart by values, except what is NULL."""
+    """One class for each node: only NULLs are told apart."""
     counts = [len(conditions.features[n]) if conditions else 0 for n in range(len(plan.nodes))]
     return buckets_of(tuple((np.zeros(0),) * count for count in counts), shape_of(plan).pairs)
 
 
 class SharedMatcher:
-    """The patterns of one stream. `counting=False`: nobody reads the ledger, so only `live` is kept right."""
+    """The patterns of one stream. `counting=False`: the ledger isn't read, so the matcher only counts `live`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class SharedMatcher:
         )
         self.kernel = advance_checked if conditions else advance_plain
         self._prepared: dict[tuple[bool, ...], Prepared] = {}
-        self._asked: StepsAsk | None = None
+        self._steps_ask: StepsAsk | None = None
 
     def prepared(self, real_values: tuple[bool, ...]) -> Prepared:
         """The plan for the kernel; `real_values` as in `plan_tables.prepare`."""
@@ -63,15 +63,15 @@ class SharedMatcher:
         return self._prepared[real_values]
 
     def run_checks(self, tables: PlanTables, events: PlanEvents) -> RunChecks | NoRunChecks:
-        """The run conditions over the rows at hand."""
+        """The run conditions, tied to the rows of a call."""
         if self.conditions is None:
             return NoRunChecks()
-        if self._asked is None:
+        if self._steps_ask is None:
             keeps = self.register_of is None
             quick = find_quick_checks(tables, self.conditions, keeps_registers=keeps)
-            self._asked = StepsAsk(quick, no_reads() if keeps else find_reads(tables, self.conditions))
+            self._steps_ask = StepsAsk(quick, no_reads() if keeps else find_reads(tables, self.conditions))
         assert events.column is not None
-        return tie_run_checks(self.conditions, self.register_of, self._asked, len(events.time), events.column)
+        return tie_run_checks(self.conditions, self.register_of, self._steps_ask, len(events.time), events.column)
 
     def begin(self, events: PlanEvents, state: MatcherState | None, buckets: Buckets) -> MatcherRun:
         """`events` start with the rows that `state` needed; None: nothing came before."""

@@ -1,9 +1,9 @@
-"""Where partial matches are kept: a structure of arrays with parent links, and lists by sequence and node.
+"""The store of partial matches: a structure of arrays with parent links, and lists by sequence and node.
 
-A partial match is its node, its last row and a link to what it grew out of; one that a segment was joined to has a
-second link, to the segment's. It is looked for in a list, the newest first. It stays in the store, out of its list,
-while others grew out of it. What a visit reads first stands together in `links`: a row of it is one line of the
-processor's cache.
+A partial match is its node, its last row and a link to its parent. One that was joined with a segment has a second
+link, to the segment's partial match. The lists have the newest first. A partial match that has left its list stays in
+the store while it has children. The values that a visit reads first are together in `links`: a row of it is one line
+of the processor's cache.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ NOTHING = -1
 NEXT, BEFORE, LIMIT, ORDER, CLASS, TAG, ROW, LENGTH = range(8)
 # Columns of `kin`.
 PARENT, SEGMENT, NODE, CHILDREN, FIRST, PLACE = range(6)
-# What PLACE may be.
-FREE, LISTED, KEPT_FOR_OTHERS = range(3)
-# Places in `Store.counts`: how many rows of the arrays were ever used, how many of them are free again, and how many
-# partial matches were ever made.
+# Values of PLACE.
+FREE, LISTED, KEPT_FOR_CHILDREN = range(3)
+# Indexes of `Store.counts`: rows of the arrays that were ever used, those of them that are free again, and partial
+# matches that were ever made.
 USED, SPARE, SERIAL = range(3)
 
 MOST_FEATURES = 3
@@ -36,22 +36,22 @@ class Store(NamedTuple):
     """Row i of each array is partial match i."""
 
     links: Ints
-    """NEXT and BEFORE in the list (NOTHING at its ends), LIMIT: the last position at which it can be taken on, ORDER of
+    """NEXT and BEFORE in the list (NOTHING at its ends), LIMIT: the last position at which it can grow, ORDER of
     its last row, CLASS, TAG, its last ROW, LENGTH in events."""
     kin: NDArray[np.int32]
-    """PARENT, SEGMENT (NOTHING where there is none), NODE, CHILDREN: how many link to it, FIRST: its first row,
-    PLACE: whether it is free, in its list, or only kept for others."""
+    """PARENT, SEGMENT (NOTHING where there is none), NODE, CHILDREN: number of links to it, FIRST: its first row,
+    PLACE: whether it is free, in its list, or only kept for its children."""
     masks: Ints
-    """[word] the patterns that it is kept for."""
+    """[word] bits of the patterns that it is kept for."""
     serial: Ints
-    """The order in which they were made."""
+    """Partial matches are numbered as they are made."""
     features: NDArray[np.float64]
     nulls: NDArray[np.uint8]
     """Which of the features are NULL, by bit."""
     registers: Ints
     whole: Ints
     real: NDArray[np.float64]
-    """What run conditions read of it (expressions/run_conditions/interpreter.py)."""
+    """Operands of run conditions (expressions/run_conditions/interpreter.py)."""
     free: NDArray[np.int32]
     """The first `counts[SPARE]` are free."""
     fresh: NDArray[np.int32]
@@ -64,7 +64,7 @@ class Store(NamedTuple):
 
 
 class StoreShape(NamedTuple):
-    """How wide the rows are."""
+    """Widths of the arrays."""
 
     words: int
     registers: int
@@ -107,11 +107,11 @@ class Lists(NamedTuple):
     absent: NDArray[np.int32]
     """[sequence, absence] the last row at which it occurred, or NOTHING."""
     absent_before: NDArray[np.int32]
-    """The same of those of an earlier time than that."""
+    """The last such row of an earlier time than that."""
     last_row: NDArray[np.int32]
     """[sequence]"""
     absent_seen: NDArray[np.int32]
-    """[row, absence] the last row of an earlier time at which it occurred; only where segments ask for it."""
+    """[row, absence] the last row of an earlier time at which it occurred; empty unless segments need it."""
 
 
 def new_lists(sequences: int, nodes: int, absences: int, seen: tuple[int, int]) -> Lists:
@@ -129,14 +129,14 @@ def new_lists(sequences: int, nodes: int, absences: int, seen: tuple[int, int]) 
 
 @inline_kernel
 def next_free(free, counts):  # type: ignore[no-untyped-def]
-    """The row that `add_listed` will take."""
+    """The free row that `add_listed` will take."""
     spare = counts[SPARE]
     return np.int64(free[spare - 1]) if spare > 0 else counts[USED]
 
 
 @inline_kernel
 def add_listed(pm, at, links, kin, heads, counts):  # type: ignore[no-untyped-def]
-    """Takes the next free row and puts it at the head of a list; the caller has filled the rest of it."""
+    """Takes the next free row and puts it at the head of a list. The caller has filled in the rest."""
     if counts[SPARE] > 0:
         counts[SPARE] -= 1
     else:
@@ -156,7 +156,7 @@ def add_listed(pm, at, links, kin, heads, counts):  # type: ignore[no-untyped-de
 
 @inline_kernel
 def remove(pm, at, links, kin, heads, free, counts):  # type: ignore[no-untyped-def]
-    """Takes a partial match out of its list, and out of the store if nothing grew out of it."""
+    """Takes a partial match out of its list, and out of the store if it has no children."""
     following, before = links[pm, NEXT], links[pm, BEFORE]
     if before >= 0:
         links[before, NEXT] = following
@@ -164,17 +164,17 @@ def remove(pm, at, links, kin, heads, free, counts):  # type: ignore[no-untyped-
         heads[at] = following
     if following >= 0:
         links[following, BEFORE] = before
-    kin[pm, PLACE] = KEPT_FOR_OTHERS
+    kin[pm, PLACE] = KEPT_FOR_CHILDREN
     gone, segment = np.int64(pm), np.int64(NOTHING)
-    # What it grew out of may go with it, and so may segments that were joined to those: plain chains themselves.
-    while gone >= 0 and kin[gone, PLACE] == KEPT_FOR_OTHERS and kin[gone, CHILDREN] == 0:
+    # Its ancestors may go with it, and so may the segments that were joined to them, which are plain chains.
+    while gone >= 0 and kin[gone, PLACE] == KEPT_FOR_CHILDREN and kin[gone, CHILDREN] == 0:
         kin[gone, PLACE] = FREE
         free[counts[SPARE]] = gone
         counts[SPARE] += 1
         segment = np.int64(kin[gone, SEGMENT])
         while segment >= 0:
             kin[segment, CHILDREN] -= 1
-            if kin[segment, CHILDREN] > 0 or kin[segment, PLACE] != KEPT_FOR_OTHERS:
+            if kin[segment, CHILDREN] > 0 or kin[segment, PLACE] != KEPT_FOR_CHILDREN:
                 break
             kin[segment, PLACE] = FREE
             free[counts[SPARE]] = segment
@@ -187,7 +187,7 @@ def remove(pm, at, links, kin, heads, free, counts):  # type: ignore[no-untyped-
 
 @inline_kernel
 def older(pm, waiting, kin):  # type: ignore[no-untyped-def]
-    """(the partial match with the event before, what comes when its chain is at its end)."""
+    """(the partial match with the event before, the one to go on with at the end of this chain)."""
     segment = kin[pm, SEGMENT]
     if segment >= 0:
         before, waiting = np.int64(kin[segment, PARENT]), np.int64(kin[pm, PARENT])
@@ -200,7 +200,7 @@ def older(pm, waiting, kin):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def older_than_new(pm, segment, kin):  # type: ignore[no-untyped-def]
-    """The same for what is about to grow out of `pm`, by an event or by a segment."""
+    """The same for a new partial match that extends `pm` by an event or by a segment."""
     if segment < 0:
         return np.int64(pm), np.int64(NOTHING)
     before = np.int64(kin[segment, PARENT])
@@ -220,15 +220,14 @@ def last_absent(absence, row, sequence, order, lists):  # type: ignore[no-untype
 
 @inline_kernel
 def see_absences(row, positions, lists):  # type: ignore[no-untyped-def]
-    """Keeps for a row what was absent before it, where segments that start with it will be asked."""
+    """Notes the last absences before a row, for segments that start with it."""
     for absence in range(lists.absent_seen.shape[1]):
-        found = last_absent(absence, row, positions.sequence[row], positions.order, lists)
-        lists.absent_seen[row, absence] = found
+        lists.absent_seen[row, absence] = last_absent(absence, row, positions.sequence[row], positions.order, lists)
 
 
 @inline_kernel
 def note_row(row, positions, fulfilled, absence_of, lists):  # type: ignore[no-untyped-def]
-    """What later rows of the sequence must know of this one: its absences, and that it was the last."""
+    """Notes what later rows of the sequence depend on: the row's absences, and that it was the last."""
     sequence, order = positions.sequence[row], positions.order
     lists.last_row[sequence] = row
     for at in range(fulfilled.at[row], fulfilled.at[row + 1]):

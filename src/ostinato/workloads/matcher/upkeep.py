@@ -1,4 +1,4 @@
-"""Kernels that go over all rows of the history, or over all partial matches."""
+"""Kernels over all rows of the history, or over all partial matches."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ostinato.workloads.matcher.visits import age_at, is_dead_end, obey
 
 @inline_kernel
 def now_for(pm, row, plan, positions, store, lists):  # type: ignore[no-untyped-def]
-    """The position up to which its sequence has come; by place, the sequence itself must have gone on."""
+    """Present position of its sequence. By place, that is the place of the sequence's last row."""
     if plan.extents.by_place[store.kin[pm, NODE]]:
         return positions.place[lists.last_row[positions.sequence[store.links[pm, ROW]]]]
     return positions.time[row]
 
 
 @called_kernel
-def sweep(row, kept_for, plan, positions, store, lists, ledger, ages):  # type: ignore[no-untyped-def]
-    """Forgets every partial match that is over, or that the orders drop at its age."""
+def sweep(row, orders, plan, positions, store, lists, ledger, ages):  # type: ignore[no-untyped-def]
+    """Removes every partial match that has expired, or that the orders drop at its age."""
     links, kin, nodes = store.links, store.kin, len(plan.extents.by_place)
     for pm in range(store.counts[USED]):
         if kin[pm, PLACE] == LISTED:
@@ -40,9 +40,9 @@ def sweep(row, kept_for, plan, positions, store, lists, ledger, ages):  # type: 
             wanted = links[pm, LIMIT] >= now and not is_dead_end(
                 node, links[pm, ROW], sequence, plan.gaps, positions, lists
             )
-            if wanted and kept_for.restricted[node]:
+            if wanted and orders.restricted[node]:
                 slot = of_class * ages + age_at(node, links[pm, LIMIT], now, plan.extents, ages)
-                wanted = obey(pm, slot, of_class, kept_for, links, store.masks, ledger.dropped)
+                wanted = obey(pm, slot, of_class, orders, links, store.masks, ledger.dropped)
             if not wanted:
                 ledger.live[of_class] -= 1
                 remove(pm, sequence * nodes + node, links, kin, lists.heads, store.free, store.counts)
@@ -50,7 +50,7 @@ def sweep(row, kept_for, plan, positions, store, lists, ledger, ages):  # type: 
 
 @borrowing_kernel
 def slots_now(pms, row, plan, positions, store, lists, ages, slots):  # type: ignore[no-untyped-def]
-    """The slot of each of `pms` after the row; those that are over are of the last age."""
+    """The slot of each of `pms` after the row. Expired ones have the last age."""
     for i in range(len(pms)):
         pm = pms[i]
         now = now_for(pm, row, plan, positions, store, lists)
@@ -79,7 +79,7 @@ def evict(pms, slots, positions, store, lists, ledger, nodes):  # type: ignore[n
 
 @borrowing_kernel
 def note_rows(end, positions, fulfilled, absence_of, lists):  # type: ignore[no-untyped-def]
-    """Takes the history in: what the new rows must know of it."""
+    """Notes the rows of the history that the new rows depend on."""
     for row in range(end):
         see_absences(row, positions, lists)
         note_row(row, positions, fulfilled, absence_of, lists)

@@ -1,4 +1,5 @@
-"""Kernels about one partial match and one event: whether it is still wanted, and whether the event may follow."""
+"""Kernels about one partial match and one event: whether the partial match is still kept, and whether the event may
+follow."""
 
 from __future__ import annotations
 
@@ -15,29 +16,29 @@ from ostinato.workloads.matcher.run_checks import ask, read_chain, update_kept
 from ostinato.workloads.matcher.store import TAG, last_absent
 
 NEVER_OVER = np.iinfo(np.int64).max
-"""The last position at which a partial match can be taken on, where nothing bounds its length."""
+"""The last position at which a partial match can grow, where nothing bounds its length."""
 
 
-class KeptFor(NamedTuple):
-    """`Orders` for the kernel."""
+class KernelOrders(NamedTuple):
+    """`Orders` in the form that the kernel reads."""
 
     masks: NDArray[np.int64]
     threshold: NDArray[np.int64]
     restricted: NDArray[np.bool_]
-    """Nodes at which some slot isn't kept for all patterns."""
+    """[node] whether some slot isn't kept for all patterns."""
     admitted: NDArray[np.bool_]
-    """Rows that may take a step; empty: all."""
+    """[row] whether it may take a step; empty: every row may."""
 
 
 @inline_kernel
 def position_of(row, node, by_place, positions):  # type: ignore[no-untyped-def]
-    """The row's, in what the node's extent is measured in."""
+    """Position of the row, in the unit of the node's extent."""
     return positions.place[row] if by_place[node] else positions.time[row]
 
 
 @inline_kernel
 def limit_from(node, position, extents):  # type: ignore[no-untyped-def]
-    """The last position at which a match that starts at `position` may be taken on."""
+    """The last position at which a match that starts at `position` may grow."""
     if extents.kind[node] == UNBOUNDED:
         return np.int64(NEVER_OVER)
     if extents.kind[node] == SPAN:
@@ -47,14 +48,14 @@ def limit_from(node, position, extents):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def age_at(node, limit, position, extents, ages):  # type: ignore[no-untyped-def]
-    """How much of its window is over, in parts; 0 where nothing bounds it."""
+    """Age of a partial match: the elapsed fraction of its window, times `ages`; 0 where nothing bounds it."""
     over = extents.positions[node] - 1.0 - float(limit - position)
     return min(np.int64(over * extents.ages[node]), ages - 1)
 
 
 @inline_kernel
 def shares_pattern(pm, segment, target, masks, patterns):  # type: ignore[no-untyped-def]
-    """Whether a step leads to a pattern that both are kept for."""
+    """Whether a step leads to a pattern that both the partial match and the segment are kept for."""
     for word in range(patterns.shape[1]):
         shared = masks[pm, word] & patterns[target, word]
         if segment >= 0:
@@ -65,15 +66,15 @@ def shares_pattern(pm, segment, target, masks, patterns):  # type: ignore[no-unt
 
 
 @inline_kernel
-def obey(pm, slot, of_class, kept_for, links, masks, dropped):  # type: ignore[no-untyped-def]
+def obey(pm, slot, of_class, orders, links, masks, dropped):  # type: ignore[no-untyped-def]
     """Takes away the patterns that the orders don't keep it for. Whether any is left."""
-    which = 0 if links[pm, TAG] < kept_for.threshold[slot] else 1
+    which = 0 if links[pm, TAG] < orders.threshold[slot] else 1
     left = False
     for word in range(masks.shape[1]):
-        kept = masks[pm, word] & kept_for.masks[which, slot, word]
-        left |= kept != 0
-        lost = np.uint64(masks[pm, word] ^ kept)
-        masks[pm, word] = kept
+        remaining = masks[pm, word] & orders.masks[which, slot, word]
+        left |= remaining != 0
+        lost = np.uint64(masks[pm, word] ^ remaining)
+        masks[pm, word] = remaining
         pattern = word * 64
         while lost != 0:
             if lost & np.uint64(1):
@@ -114,34 +115,34 @@ TOO_OLD = 2
 
 @inline_kernel
 def gap_allows(step, last, row, segment, gaps, positions, lists):  # type: ignore[no-untyped-def]
-    """Whether what lies between the rows `last` and `row` lets the step be taken: 1, 0, or TOO_OLD.
+    """Whether the rows between `last` and `row` allow the step: 1, 0, or TOO_OLD.
 
-    Lists are in order of their last rows: those behind one that is too old are too old as well.
+    Lists are in order of last rows, so all partial matches after one that is too old are too old as well.
     """
     if gaps.adjacent[step] and positions.link[row] != positions.link[last] + 1:
         return TOO_OLD if positions.link[last] < positions.link[row] - 1 else 0
     for at in range(gaps.absent_at[step], gaps.absent_at[step + 1]):
         absence = gaps.absent[at]
         if segment >= 0:
-            found = lists.absent_seen[row, absence]
+            occurred = lists.absent_seen[row, absence]
         else:
-            found = last_absent(absence, row, positions.sequence[row], positions.order, lists)
-        if found >= 0 and positions.order[found] > positions.order[last]:
+            occurred = last_absent(absence, row, positions.sequence[row], positions.order, lists)
+        if occurred >= 0 and positions.order[occurred] > positions.order[last]:
             return TOO_OLD
     return 1
 
 
 @inline_kernel
 def is_dead_end(node, last, sequence, gaps, positions, lists):  # type: ignore[no-untyped-def]
-    """Whether no later row can take any step from the row `last` at a node, for what lies between."""
+    """Whether no later row can take any step from the row `last` at a node, because of the rows between."""
     order, now = positions.order, lists.last_row[sequence]
     for at in range(gaps.leave_at[node], gaps.leave_at[node + 1]):
         step = gaps.leave[at]
         is_over = gaps.adjacent[step] and positions.link[now] > positions.link[last]
         for absent in range(gaps.absent_at[step], gaps.absent_at[step + 1]):
-            found = lists.absent[sequence, gaps.absent[absent]]
-            # A later row may still have the time of the last one: then nothing of that time lies between.
-            is_over |= found >= 0 and order[last] < order[found] < order[now]
+            occurred = lists.absent[sequence, gaps.absent[absent]]
+            # A later row may still have the time of the last one. Then no row of that time lies between.
+            is_over |= occurred >= 0 and order[last] < order[occurred] < order[now]
         if not is_over:
             return False
     return True
@@ -157,7 +158,8 @@ def nothing_asked(asker, pm, segment, row, label, labels, asked, store, checks):
 
 @inline_kernel
 def step_checks_hold(step, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
-    """The run conditions of a step: 1, 0 or an error. Afterwards the work has the registers of what it makes."""
+    """The run conditions of a step: 1, 0 or an error. Afterwards `checks.work` has the registers of the new partial
+    match."""
     first, end = asked.check_at[step], asked.check_at[step + 1]
     is_slow = end > first
     if pm >= 0 and segment < 0:
@@ -189,7 +191,7 @@ def step_checks_hold(step, pm, segment, row, label, labels, asked, store, checks
 
 @inline_kernel
 def checks_hold(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
-    """The run conditions of a step, a guard or an end, by their programs, with the registers in the work."""
+    """The run conditions of a step, a guard or an end, by their programs, with the registers in `checks.work`."""
     for at in range(asked.check_at[asker], asked.check_at[asker + 1]):
         verdict = ask(
             asked.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each, checks.register,

@@ -1,6 +1,6 @@
-"""PatternProgram -> Draft: the same automaton with names and conditions in place of a program's own numbers.
+"""PatternProgram -> Draft: the same automaton, with names and conditions in place of the program's own numbers.
 
-Parts of two drafts are equal when they match the same events, so they can be compared, renamed and cut out.
+Sub-patterns of two drafts are equal where they match the same events. So drafts can be compared, renamed and cut.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Way:
     edges: tuple[EdgeCheck, ...] = ()
     segment: int | None = None
     guards: tuple[RunCondition, ...] = ()
-    """What the pattern asks beyond `checks`, and beyond `edges`; put there by `guards.py`."""
+    """Conditions of the pattern beyond `checks`; `guard_edges` are those beyond `edges`. `guards.py` sets both."""
     guard_edges: tuple[EdgeCheck, ...] = ()
 
 
@@ -53,11 +53,11 @@ class Draft:
 
     @property
     def shares_with(self) -> tuple[Extent, bool]:
-        """Drafts that share states agree in this."""
+        """Only drafts with equal values may share states."""
         return self.extent, self.bounded
 
     def renamed(self, names: Mapping[str, str]) -> Draft:
-        """The same pattern over variables called otherwise."""
+        """The same pattern with other names of variables."""
         if all(old == new for old, new in names.items()):
             return self
 
@@ -75,7 +75,7 @@ class Draft:
 
 
 def draft_of(number: int, program: PatternProgram) -> Draft:
-    """Pattern `number` of the plan; only what leads from START to an end is kept."""
+    """Pattern `number` of the plan, without states that lie on no path from START to an end."""
     useful = _useful(program)
     ways = tuple(
         Way(
@@ -100,7 +100,7 @@ def draft_of(number: int, program: PatternProgram) -> Draft:
 
 
 def _useful(program: PatternProgram) -> set[int]:
-    """The states on a way from START to an accepting one."""
+    """The states on a path from START to an accepting one."""
     forward: dict[int, set[int]] = {}
     backward: dict[int, set[int]] = {}
     for step in program.steps:
@@ -110,12 +110,12 @@ def _useful(program: PatternProgram) -> set[int]:
 
 
 def reachable(begin: Iterable[int], following: Mapping[int, Iterable[int]]) -> set[int]:
-    """All that can be reached from `begin`, itself included."""
-    found = set(begin)
-    waiting = list(found)
+    """All states that can be reached from `begin`, those included."""
+    reached = set(begin)
+    waiting = list(reached)
     while waiting:
         for state in following.get(waiting.pop(), ()):
-            if state not in found:
-                found.add(state)
+            if state not in reached:
+                reached.add(state)
                 waiting.append(state)
-    return found
+    return reached

@@ -1,8 +1,9 @@
-"""MergedPlan -> for each node the values by which its partial matches are told apart, and how much is still asked.
+"""MergedPlan -> the features of each node: values that tell its partial matches apart. Also the number of conditions
+ahead.
 
-What becomes of a partial match depends on its events only through the conditions still to be decided. So its features
-are the maximal sub-expressions, over what it has bound, of these conditions: for `b.v + c.v < d.v` that is `b.v` after
-A B, and `b.v + c.v` after A B C. Aggregates count with their value so far.
+The future of a partial match depends on its events only through the undecided conditions. So its features are the
+largest sub-expressions of these conditions over bound variables: for `b.v + c.v < d.v` that is `b.v` after A B, and
+`b.v + c.v` after A B C. Aggregates have their value so far.
 """
 
 from __future__ import annotations
@@ -16,24 +17,25 @@ from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan,
 from ostinato.workloads.merging.renamed_conditions import IS_BOUND, events_read
 
 MOST_FEATURES = 3
-"""Of one node; those of conditions decided soonest are preferred."""
+"""Largest number of features of a node. Conditions that are decided soonest come first."""
 _LATER = frozenset[str]({""})
-"""The variable of events that aren't there yet."""
+"""The variable of future events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """By node. Values are over `Navigation` and `Aggregate`, with the last event as the current row."""
+    """[node] Values are over `Navigation` and `Aggregate`, with the last event as the current row."""
 
     values: tuple[tuple[Expr, ...], ...]
     to_ask: tuple[int, ...]
-    """How many different run conditions and edge checks lie ahead."""
+    """[node] number of different run conditions and edge checks ahead."""
 
 
 def features_of(plan: MergedPlan, values: Sequence[Expr], can_compute: Callable[[Expr], bool]) -> Features:
-    """`values` are what edge checks number; `can_compute`: whether the kernel has a number for an expression."""
+    """`values`: the operands that edge checks refer to by number. `can_compute`: whether the kernel can compute an
+    expression."""
     ahead = _Ahead(plan)
-    found, to_ask = [], []
+    features, to_ask = [], []
     computable: dict[Expr, bool] = {}
     for node in range(len(plan.nodes)):
         chosen: list[Expr] = []
@@ -44,13 +46,13 @@ def features_of(plan: MergedPlan, values: Sequence[Expr], can_compute: Callable[
                 computable[expr] = can_compute(expr)
             if computable[expr]:
                 chosen.append(expr)
-        found.append(tuple(chosen))
+        features.append(tuple(chosen))
         to_ask.append(ahead.count(node))
-    return Features(tuple(found), tuple(to_ask))
+    return Features(tuple(features), tuple(to_ask))
 
 
 class _Ahead:
-    """What lies ahead of a node."""
+    """The nodes, steps and conditions ahead of a node."""
 
     def __init__(self, plan: MergedPlan) -> None:
         self.plan = plan
@@ -77,37 +79,37 @@ class _Ahead:
                     waiting.append((step.target, distance + 1))
 
     def count(self, node: int) -> int:
-        asked: set[object] = set()
+        conditions: set[object] = set()
         for here, _ in self.nodes(node):
             for step in self.leaving[here]:
-                asked.update(step.asked_checks)
-                asked.update(step.asked_edges)
+                conditions.update(step.asked_checks)
+                conditions.update(step.asked_edges)
             for end in self.ends[here]:
-                asked.update(end.checks)
-        return len(asked)
+                conditions.update(end.checks)
+        return len(conditions)
 
     def candidates(self, node: int, values: Sequence[Expr]) -> dict[Expr, None]:
-        """The maximal sub-expressions over bound variables of what lies ahead, those decided soonest first."""
-        found: dict[Expr, None] = {}
+        """The largest sub-expressions over bound variables of the conditions ahead, those decided soonest first."""
+        expressions: dict[Expr, None] = {}
         bound = self.bound[node]
         run = self.plan.run
         for here, distance in self.nodes(node):
             for end in self.ends[here]:
                 for check in end.checks:
-                    found.update(dict.fromkeys(_parts(run[check].condition, bound)))
+                    expressions.update(dict.fromkeys(_bound_expressions(run[check].condition, bound)))
             for step in self.leaving[here]:
                 if here == node == step.source:
                     edges = [edge.before_value for edge in step.asked_edges if edge.before_value < len(values)]
-                    found.update({Navigation(values[edge], None, Anchor.LAST): None for edge in edges})
+                    expressions.update({Navigation(values[edge], None, Anchor.LAST): None for edge in edges})
                 label = self.plan.labels[self.plan.nodes[step.target].label]
                 for check in step.asked_checks:
                     seen_from_here = _before_step(run[check].condition, label, is_next=distance == 0)
-                    found.update(dict.fromkeys(_parts(seen_from_here, bound)))
-        return found
+                    expressions.update(dict.fromkeys(_bound_expressions(seen_from_here, bound)))
+        return expressions
 
 
 def _possibly_bound(plan: MergedPlan) -> list[frozenset[str]]:
-    """For each node the variables that some way to it binds."""
+    """[node] the variables that at least one path to it binds."""
     bound: list[frozenset[str]] = [frozenset()] * len(plan.nodes)
     changed = True
     while changed:
@@ -123,7 +125,7 @@ def _possibly_bound(plan: MergedPlan) -> list[frozenset[str]]:
 
 
 def _before_step(condition: Expr, label: str, *, is_next: bool) -> Expr:
-    """A condition that a step asks as it reads before the step's event is there: the last event is then one nearer."""
+    """The condition of a step, as it reads before the step's event has come: the last event is then one step nearer."""
 
     def change(node: Expr) -> Expr:
         if isinstance(node, Aggregate):
@@ -139,13 +141,13 @@ def _before_step(condition: Expr, label: str, *, is_next: bool) -> Expr:
     return change(condition)
 
 
-def _parts(expr: Expr, bound: frozenset[str]) -> Iterator[Expr]:
-    """The maximal sub-expressions that look at bound events only, and do look at one."""
+def _bound_expressions(expr: Expr, bound: frozenset[str]) -> Iterator[Expr]:
+    """The largest sub-expressions that read bound events only, and at least one."""
     reads = tuple(events_read(expr))
     if any(read.rows is not None and not read.rows <= bound for read in reads) or _asks_presence(reads):
         if not isinstance(expr, Navigation | Aggregate):
-            for part in children(expr):
-                yield from _parts(part, bound)
+            for operand in children(expr):
+                yield from _bound_expressions(operand, bound)
     elif reads:
         yield expr
 
@@ -155,7 +157,7 @@ def _asks_presence(reads: Sequence[Navigation | Aggregate]) -> bool:
 
 
 def _independent(candidates: dict[Expr, None]) -> Iterator[Expr]:
-    """Without those that follow from others: `cos(d.x)` says nothing beside `d.x`."""
+    """Without expressions that follow from others: `cos(d.x)` adds nothing to `d.x`."""
     plain = {expr for expr in candidates if isinstance(expr, Navigation | Aggregate)}
     for expr in candidates:
         if expr in plain or not plain.issuperset(events_read(expr)):

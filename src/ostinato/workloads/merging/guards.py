@@ -1,8 +1,8 @@
-"""Sub-patterns that differ only in how much they ask -> one, with guards for the patterns that ask more.
+"""Sub-patterns of which one only has more conditions -> one sub-pattern, with guards for the stricter pattern.
 
-`SEQ(A a, B b)` and the same with `a.x < b.x` are not equal, but every match of the second is one of the first. So both
-are matched as the first, and a partial match for which `a.x < b.x` fails is not kept for the second's pattern. No
-partial match is made that no pattern asks for: the conditions of one must be a part of the other's.
+`SEQ(A a, B b)` and the same with `a.x < b.x` aren't equal, but every match of the second is a match of the first. So
+both are matched as the first. A partial match for which `a.x < b.x` fails isn't kept for the second pattern. No partial
+match is made that no pattern needs: the conditions of one pattern must be a subset of the other's.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ostinato.workloads.merging.state_classes import StateClasses, classes_of
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a way asks of several events."""
+class _Conditions:
+    """The conditions of a way over several events."""
 
     checks: frozenset[RunCondition]
     edges: frozenset[EdgeCheck]
 
-    def is_part_of(self, other: _Asked) -> bool:
+    def is_subset_of(self, other: _Conditions) -> bool:
         return self != other and self.checks <= other.checks and self.edges <= other.edges
 
     def __len__(self) -> int:
@@ -34,50 +34,50 @@ class _Asked:
 def with_guards(drafts: Sequence[Draft]) -> list[Draft]:
     """The drafts with conditions moved to guards wherever that makes two states one.
 
-    From the start of the patterns on: whether the states behind two states are alike is only known once these are one.
+    This goes from the start of the patterns on: the successors of two states can only be compared once these are one.
     """
     result = list(drafts)
     while True:
         hosts = _hosts(result, classes_of(result))
         if not hosts:
             return result
-        for (place, target), host in hosts.items():
-            result[place] = _guarded(result[place], target, host)
+        for (number, target), host in hosts.items():
+            result[number] = _guarded(result[number], target, host)
 
 
 def _hosts(drafts: Sequence[Draft], classes: StateClasses) -> dict[tuple[int, int], Way]:
-    """For states that ask more than another one that is alike otherwise: the way into that one."""
-    alike: dict[Hashable, dict[_Asked, list[tuple[int, Way]]]] = {}
-    for place, draft in enumerate(drafts):
+    """For each state that only has more conditions than another one: the way into the other one."""
+    alike: dict[Hashable, dict[_Conditions, list[tuple[int, Way]]]] = {}
+    for number, draft in enumerate(drafts):
         ways_in = Counter(way.target for way in draft.ways)
         for way in draft.ways:
             if ways_in[way.target] == 1:
                 key = (
-                    classes.of(place, way.source), way.label, way.condition, way.absent, way.adjacent, way.segment,
+                    classes.of(number, way.source), way.label, way.condition, way.absent, way.adjacent, way.segment,
                     draft.shares_with,
                 )  # fmt: skip
-                alike.setdefault(key, {}).setdefault(_asked(way), []).append((place, way))
+                alike.setdefault(key, {}).setdefault(_conditions_of(way), []).append((number, way))
     hosts: dict[tuple[int, int], Way] = {}
-    for found in alike.values():
-        for asked, members in found.items():
-            least = min((other for other in found if other.is_part_of(asked)), key=len, default=None)
+    for by_conditions in alike.values():
+        for conditions, members in by_conditions.items():
+            least = min((other for other in by_conditions if other.is_subset_of(conditions)), key=len, default=None)
             if least is not None:
-                host = found[least][0][1]
-                hosts.update(((place, way.target), host) for place, way in _of_patterns(members, drafts))
+                host = by_conditions[least][0][1]
+                hosts.update(((number, way.target), host) for number, way in _of_patterns(members, drafts))
     return hosts
 
 
 def _of_patterns(members: Iterable[tuple[int, Way]], drafts: Sequence[Draft]) -> Iterable[tuple[int, Way]]:
-    """A segment isn't guarded: the patterns that join it may pass through its host on their own way too."""
-    return ((place, way) for place, way in members if drafts[place].pattern != NO_PATTERN)
+    """Without segments, which get no guards: a pattern that joins a segment may also pass through its host."""
+    return ((number, way) for number, way in members if drafts[number].pattern != NO_PATTERN)
 
 
-def _asked(way: Way) -> _Asked:
-    return _Asked(frozenset(way.checks), frozenset(way.edges))
+def _conditions_of(way: Way) -> _Conditions:
+    return _Conditions(frozenset(way.checks), frozenset(way.edges))
 
 
 def _guarded(draft: Draft, target: int, host: Way) -> Draft:
-    """The draft asking on the way into a state what the host asks, and the rest as guards."""
+    """The draft with the host's conditions on the way into a state, and its other conditions as guards."""
 
     def change(way: Way) -> Way:
         if way.target != target:

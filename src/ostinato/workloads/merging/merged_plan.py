@@ -1,8 +1,8 @@
 """PatternPrograms -> MergedPlan: one graph in which equal sub-patterns of all patterns are matched once.
 
-Sub-patterns are equal at the start of patterns where their states have equal ways in (`state_classes.py`), and at other
-offsets where they are equal chains (`segments.py`). One that only asks more than another is matched with it, under a
-guard (`guards.py`).
+At the start of patterns, sub-patterns are equal where their states have equal ways in (`state_classes.py`). At other
+offsets they are equal where they are equal chains (`segments.py`). A sub-pattern that only has more conditions than
+another is matched with it, under a guard (`guards.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NO_SEGMENT = -1
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What `patterns` (a bit set) ask on a step beyond what the step asks of all: where a check or an edge fails, the
-    new partial match isn't kept for them."""
+    """Conditions of `patterns` (a bit set) on a step, beyond those of the step. Where one fails, the new partial match
+    isn't kept for these patterns."""
 
     patterns: int
     checks: tuple[int, ...] = ()
@@ -35,9 +35,9 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A partial match of `source` becomes one of `target` by an event that fulfils `condition`; or, where `segment` is
-    a node, by a partial match of that node whose events all lie behind it (then `condition` is that of the segment's
-    first event, and `absent` and `edges` are about the gap before it)."""
+    """A partial match of `source` grows into one of `target` by an event that fulfils `condition`. Where `segment` is a
+    node, it grows by a later partial match of that node. Then `condition` is that of the segment's first event, and
+    `absent` and `edges` are about the gap before it."""
 
     source: int
     target: int
@@ -52,7 +52,7 @@ class PlanStep:
 
     @property
     def asked_checks(self) -> tuple[int, ...]:
-        """Of all patterns, guards included."""
+        """Run conditions of all patterns, guards included."""
         return (*self.checks, *(check for guard in self.guards for check in guard.checks))
 
     @property
@@ -88,7 +88,7 @@ class MergedPlan:
     """All patterns of one stream. Steps are in order of (condition, source, target)."""
 
     names: tuple[str, ...]
-    """Of the patterns, by number."""
+    """[pattern]"""
     labels: tuple[str, ...]
     nodes: tuple[PlanNode, ...]
     steps: tuple[PlanStep, ...]
@@ -97,18 +97,18 @@ class MergedPlan:
     pattern_labels: tuple[tuple[int, ...], ...]
     """[pattern][label of the plan]: the label in that pattern's own program, or -1."""
     states_apart: int
-    """How many nodes there would be if nothing were shared."""
+    """Number of nodes if nothing were shared."""
     stream: int = 0
     bounded: tuple[bool, ...] = ()
-    """[pattern] Those with a bound share nothing with those without."""
+    """[pattern] Patterns with a bound share nothing with patterns without one."""
 
     def clusters(self) -> dict[int, tuple[int, ...]]:
         """The nodes by their bit set; ROOT is in none."""
-        found: dict[int, list[int]] = {}
+        clusters: dict[int, list[int]] = {}
         for number, node in enumerate(self.nodes):
             if number != ROOT:
-                found.setdefault(node.patterns, []).append(number)
-        return {bits: tuple(nodes) for bits, nodes in found.items()}
+                clusters.setdefault(node.patterns, []).append(number)
+        return {bits: tuple(nodes) for bits, nodes in clusters.items()}
 
     @property
     def in_common(self) -> tuple[int, ...]:
@@ -125,8 +125,8 @@ def merge(
 ) -> MergedPlan:
     """The plan of patterns of one stream.
 
-    `offsets`: equal chains in the midst of patterns are shared too. `guards`: so are sub-patterns of which one only
-    asks more than the other. `separate`: nothing is shared but the empty match, for comparison (SHARP-Sep).
+    `offsets`: also share equal chains inside patterns. `guards`: also share sub-patterns of which one only has more
+    conditions. `separate`: share nothing but the empty match, for comparison (SHARP-Sep).
     """
     if len({program.stream for program in programs}) > 1:
         raise ValueError("patterns of several streams have several plans")
@@ -140,28 +140,28 @@ def merge(
 
 
 class _Assembly:
-    """Classes of states become nodes, numbered by length and then as the patterns bring them."""
+    """Makes classes of states to nodes, numbered by length and then in the order of the patterns."""
 
     def __init__(self, drafts: Sequence[Draft], *, separate: bool) -> None:
         self.drafts = drafts
         self.classes: StateClasses = classes_of(drafts, separate=separate)
         self.run: dict[RunCondition, int] = {}
         self.segment_end = {
-            number: self.classes.of(place, next(iter(draft.accepting)))
-            for number, (place, draft) in enumerate(
-                (place, draft) for place, draft in enumerate(drafts) if draft.pattern == NO_PATTERN
+            number: self.classes.of(draft_number, next(iter(draft.accepting)))
+            for number, (draft_number, draft) in enumerate(
+                (draft_number, draft) for draft_number, draft in enumerate(drafts) if draft.pattern == NO_PATTERN
             )
         }
         guards: dict[PlanStep, dict[Guard, int]] = {}
-        for place, draft in enumerate(drafts):
+        for draft_number, draft in enumerate(drafts):
             for way in draft.ways:
-                asked = guards.setdefault(self._step(place, way), {})
+                own_guards = guards.setdefault(self._step(draft_number, way), {})
                 if way.guards or way.guard_edges:
                     guard = Guard(0, self._checks(way.guards), way.guard_edges)
-                    asked[guard] = asked.get(guard, 0) | 1 << draft.pattern
+                    own_guards[guard] = own_guards.get(guard, 0) | 1 << draft.pattern
         steps = [
-            replace(step, guards=tuple(replace(guard, patterns=bits) for guard, bits in asked.items()))
-            for step, asked in guards.items()
+            replace(step, guards=tuple(replace(guard, patterns=bits) for guard, bits in own_guards.items()))
+            for step, own_guards in guards.items()
         ]
         self.lengths = _shortest(steps, self.classes.count)
         order = sorted(range(self.classes.count), key=lambda group: (self.lengths[group], group))
@@ -186,11 +186,11 @@ class _Assembly:
             bounded=tuple(program.bounded for program in programs),
         )
 
-    def _step(self, place: int, way: Way) -> PlanStep:
-        """With classes in place of nodes."""
+    def _step(self, draft_number: int, way: Way) -> PlanStep:
+        """The step of a way, with classes in place of nodes."""
         return PlanStep(
-            source=self.classes.of(place, way.source),
-            target=self.classes.of(place, way.target),
+            source=self.classes.of(draft_number, way.source),
+            target=self.classes.of(draft_number, way.target),
             condition=way.condition,
             absent=way.absent,
             adjacent=way.adjacent,
@@ -207,18 +207,18 @@ class _Assembly:
         return replace(step, source=self.number[step.source], target=self.number[step.target], segment=segment)
 
     def _ends(self) -> Iterator[PlanEnd]:
-        for place, draft in enumerate(self.drafts):
+        for draft_number, draft in enumerate(self.drafts):
             if draft.pattern != NO_PATTERN:
                 for state, conditions in sorted(draft.accepting.items()):
-                    node = self.number[self.classes.of(place, state)]
+                    node = self.number[self.classes.of(draft_number, state)]
                     yield PlanEnd(node, draft.pattern, self._checks(conditions))
 
     def _nodes(self, labels: tuple[str, ...], patterns: Sequence[int]) -> tuple[PlanNode, ...]:
         label_number = {name: label for label, name in enumerate(labels)}
         nodes = {ROOT: PlanNode(-1, patterns[ROOT], Extent(), 0)}
-        for place, draft in enumerate(self.drafts):
+        for draft_number, draft in enumerate(self.drafts):
             for way in draft.ways:
-                group = self.classes.of(place, way.target)
+                group = self.classes.of(draft_number, way.target)
                 node = self.number[group]
                 nodes[node] = PlanNode(label_number[way.label], patterns[node], draft.extent, self.lengths[group])
         return tuple(nodes[number] for number in range(len(nodes)))

@@ -1,8 +1,8 @@
-"""One pattern of a workload as the shared plan takes it: states, steps, and what is asked on each step.
+"""One pattern of a workload in the form that the shared plan takes: states, steps, and the conditions of each step.
 
 Front ends make these (`plan/event_programs.py` from event queries and from MATCH_RECOGNIZE with ALL MATCHES). No text
-and no types here: conditions over one event are numbered by the front end, once for all patterns of a workload, and so
-are edge tests; conditions over several events are expressions over canonical variables.
+and no types here. The front end numbers the conditions over one event and the edge tests, once for all patterns of a
+workload. Conditions over several events are expressions over canonical variables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ START = 0
 
 @dataclass(frozen=True, slots=True)
 class EdgeCheck:
-    """The event that takes a step against the one before it in the match: after's value `op` before's value.
+    """Compares the event of a step with the one before it in the match: after's value `op` before's value.
 
     As `EdgeTest`: `<`, `<=`, `>`, `>=`, `=`, `<>`; NULL fails; NaN is the greatest and equals itself.
     """
@@ -32,9 +32,9 @@ class EdgeCheck:
 class PatternStep:
     """From `source`, an event bound to variable `label` leads to `target`.
 
-    `absent` are conditions over one event: none may hold for an event of the sequence that lies strictly between the
-    two (by `order`). `adjacent`: nothing at all may lie between them (`place` is one more). `checks` are the numbers of
-    run conditions that are decided on this step, `edges` the tests against the event before.
+    `absent` are conditions over one event. None of them may hold for an event of the sequence strictly between the two
+    (by `order`). `adjacent`: no event may lie between them (`place` is one more). `checks` are the numbers of run
+    conditions that this step decides, `edges` the tests against the event before.
     """
 
     source: int
@@ -48,16 +48,16 @@ class PatternStep:
 
 @dataclass(frozen=True, slots=True)
 class PatternProgram:
-    """`labels` are variables by number, under canonical names: equal parts of two patterns have equal names.
+    """`labels` are the canonical names of the variables: equal sub-patterns of two patterns have equal names.
 
     Every state but START is entered by one label only, and the automaton is deterministic over labels, so a match is
-    found once. `accepting` gives for each accepting state the run conditions that only the end decides.
+    found once. `accepting` gives each accepting state with the run conditions that only the end of a match decides.
     """
 
     name: str
     labels: tuple[str, ...]
     qualifies: tuple[int, ...]
-    """For each label the number of its condition over one event."""
+    """[label] number of its condition over one event."""
     states: int
     steps: tuple[PatternStep, ...]
     accepting: tuple[tuple[int, tuple[int, ...]], ...]
@@ -65,7 +65,7 @@ class PatternProgram:
     """The run conditions that `checks` number, over canonical variables."""
     extent: Extent = field(default_factory=Extent)
     stream: int = 0
-    """Patterns over other keys, groups or orders have other streams; they are never merged."""
+    """Patterns with other keys, groups or orders belong to other streams, and are never merged."""
     bounded: bool = False
-    """Whether matches may be given up. A bounded pattern shares no state with one that has no bound: the work on a
-    shared state can't be saved, so the bounded pattern would lose everything else."""
+    """Whether matches may be given up. A bounded pattern shares no state with an unbounded one. Work on a shared state
+    couldn't be saved, so the bounded pattern would lose all of its other state."""

@@ -1,4 +1,4 @@
-"""The run conditions of a MergedPlan and the features of its nodes, lowered: what the matcher asks and looks at."""
+"""The run conditions of a MergedPlan and the features of its nodes, lowered to a program for the matcher."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class PlanConditions:
     """Ready to be sent to workers. `program.variables` are the labels of the plan."""
 
     program: RunProgram
-    """Condition i is number i of `MergedPlan.run`; behind them come the values that features are."""
+    """Condition i is `MergedPlan.run[i]`. The values of features follow."""
     conditions: tuple[MatchCondition, ...]
-    """For each of `MergedPlan.run` the label for each of whose events it is asked, and the register for that event."""
+    """For each of `MergedPlan.run` the label for each of whose events it is checked, and the register for that
+    event."""
     features: tuple[tuple[int, ...], ...]
-    """For each node the numbers, within `program`, of the values by which its partial matches are told apart; those
-    that are decided on soonest come first. A value is over what the partial match has bound (`interpreter.value_of`
-    with its last event as the row)."""
+    """[node] numbers in `program` of the values that tell its partial matches apart; those that are decided soonest
+    come first. A value reads bound variables only (`interpreter.value_of` with the last event as the row)."""
     to_ask: tuple[int, ...]
-    """For each node how many run conditions and edge checks a partial match may still be asked (SHARP, Section 5)."""
+    """[node] number of run conditions and edge checks ahead of a partial match (SHARP, Section 5)."""
     row_values: RowValues
-    """Columns of `program` that are no inputs: `row_values.column(...)` gives them too."""
+    """Computes the columns of `program` that aren't inputs."""

@@ -1,4 +1,4 @@
-"""Run conditions under other variable names, and which variables their parts look at."""
+"""Run conditions with other variable names, and the events that they read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions.syntax import Aggregate, Expr, Literal, Navigation, RowSet, children, rebuild
 
 IS_BOUND = Literal("boolean", "TRUE")
-"""The operand of a navigation that asks only whether its event is there."""
+"""The operand of a navigation that only tests whether its event exists."""
 
 
 def renamed(condition: RunCondition, names: Mapping[str, str]) -> RunCondition:
-    """The same condition over variables called otherwise; those that `names` doesn't have keep theirs."""
+    """The same condition with other names of variables. Variables that aren't in `names` keep theirs."""
 
     def rename(name: str) -> str:
         return names.get(name, name)
@@ -31,7 +31,7 @@ def renamed(condition: RunCondition, names: Mapping[str, str]) -> RunCondition:
 
 
 def events_read(expr: Expr) -> Iterator[Navigation | Aggregate]:
-    """The places at which an expression looks at events of the match."""
+    """The sub-expressions that read events of the match."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()

@@ -1,7 +1,7 @@
-"""Parts of a condition that look at one event only -> values computed once an event, not once a partial match.
+"""Sub-expressions over one event -> columns that are computed once for each event, not once for each partial match.
 
-`COS(d.x)` is the cosine of each event's x, looked up where d is. In: expressions over navigations. Out: the same with
-such parts as one navigation to an expression over columns, and how those columns are computed.
+`COS(d.x)` is computed for every event, and looked up at d. In: expressions over navigations. Out: the same expressions,
+with each such sub-expression as one navigation to a computed column, and how to compute the columns.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 RowType = Callable[[Expr], pa.DataType]
 """The type of an expression over one event."""
 PULLED = ("sin", "cos", "sqrt")
-"""Functions that never fail, so nothing fails for an event that no match asks about, and of which numpy and the kernels
-give the same bits; of the others (tan, exp) the last one differs now and then."""
+"""Functions that never fail, so an event that no match reads can't cause an error. numpy and the kernels give the same
+bits for them. For others (tan, exp) the last bit sometimes differs."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowValues:
-    """Expressions over one event, by what of the event's own columns and inputs they read."""
+    """Expressions over one event, each with the input that it reads."""
 
     reads: Mapping[Expr, Expr]
     settings: t.Settings
 
     def column(self, plain: Column, rows: int) -> Column:
-        """`plain` gives the inputs for all rows; what comes back gives the computed values too."""
+        """`plain` gives the inputs for all rows. The result gives the computed columns too."""
 
         def value(expr: Expr) -> Vector:
             read = self.reads.get(expr)
@@ -50,13 +50,13 @@ class RowValues:
 
 
 def pulled(expr: Expr, reads: dict[Expr, Expr], row_type: RowType) -> Expr:
-    """The expression with functions of one value of one event pulled below the navigation to it.
+    """The expression with functions of one value of one event moved below the navigation to that event.
 
-    `reads` is told of each: what it is called, and the input that it reads.
+    Adds each of them to `reads`, with the input that it reads.
     """
     if isinstance(expr, Navigation | Aggregate):
         return expr
-    inner = rebuild(expr, lambda part: pulled(part, reads, row_type))
+    inner = rebuild(expr, lambda operand: pulled(operand, reads, row_type))
     if not isinstance(inner, Call) or inner.name not in PULLED or len(inner.args) != 1:
         return inner
     (at,) = inner.args

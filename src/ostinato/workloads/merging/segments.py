@@ -1,13 +1,13 @@
-"""Equal sub-patterns at other offsets -> segments: chains that are matched once, which patterns then join.
+"""Equal sub-patterns at other offsets -> segments: chains that are matched once, and that patterns then join.
 
 A chain is two or more single events in a row: no loop, nothing absent or adjacent inside, no match ends inside. Chains
-are equal when their events have equal conditions and equal conditions among themselves, in patterns of equal extent,
-all of which have a bound or none.
+are equal if their events have equal conditions, alone and among themselves. Their patterns must have equal extents, and
+all of them a bound or none.
 
-Matching a segment on its own also finds sub-matches that no prefix ever wants. So a chain becomes a segment only where
-that pays: at least two patterns have it, at places that aren't one node already, and a condition between its own events
-keeps most sub-matches out. Of chains that overlap, the one that saves most states is taken; a pattern joins a
-segment once at most.
+A segment on its own also makes sub-matches that no prefix ever needs. So a chain becomes a segment only where that
+pays: at least two patterns have it, in states that aren't one node already, and a condition between its own events
+rejects most sub-matches. Of overlapping chains the one that saves most states is taken. A pattern joins a segment at
+most once.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from ostinato.workloads.merging.renamed_conditions import events_read, renamed
 from ostinato.workloads.merging.state_classes import classes_of
 
 LONGEST = 16
-"""Events of the longest chain that is looked for: there are as many chains as pairs of states."""
+"""Events of the longest chain that is considered: there are as many chains as pairs of states."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The ways of one draft that a segment may stand for."""
+    """The ways of one draft that a segment may replace."""
 
     draft: int
     ways: tuple[Way, ...]
     inside: tuple[tuple[RunCondition, ...], ...]
-    """For each way the checks that look at events of the chain only."""
+    """[way] the checks that read events of the chain only."""
     outside: tuple[RunCondition, ...]
-    """The checks that also look at events before it."""
-    place: int
-    """The class of its last state: chains of one class are one node already."""
+    """The checks that also read earlier events."""
+    state_class: int
+    """The class of its last state. Chains of one class are one node already."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,19 +47,19 @@ class _Chain:
         return frozenset(way.target for way in self.ways)
 
     def key(self, draft: Draft) -> Hashable:
-        """Equal for equal chains: variables are told by their place in the chain. `draft` is the chain's own."""
-        local = {name: f"@{place}" for place, name in enumerate(self.names)}
+        """Equal for equal chains: variables are named by their position in the chain. `draft` is the chain's own."""
+        local = {name: f"@{position}" for position, name in enumerate(self.names)}
         checks = tuple(frozenset(renamed(check, local) for check in checks) for checks in self.inside)
         conditions, edges = tuple(way.condition for way in self.ways), tuple(way.edges for way in self.ways[1:])
         return draft.shares_with, conditions, edges, checks
 
 
 def with_segments(drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts with what segments stand for cut out of them, and behind them the segments as drafts."""
-    found: dict[Hashable, list[_Chain]] = {}
+    """The drafts with segments in place of chains, followed by the segments as drafts."""
+    equal_chains: dict[Hashable, list[_Chain]] = {}
     for chain in _chains(drafts):
-        found.setdefault(chain.key(drafts[chain.draft]), []).append(chain)
-    candidates = sorted(filter(_are_worth_it, found.values()), key=_saving, reverse=True)
+        equal_chains.setdefault(chain.key(drafts[chain.draft]), []).append(chain)
+    candidates = sorted(filter(_are_worth_it, equal_chains.values()), key=_saving, reverse=True)
     result = list(drafts)
     segments: list[Draft] = []
     taken: dict[int, set[int]] = {}
@@ -117,25 +117,25 @@ def _stretches(draft: Draft) -> Iterator[tuple[Way, ...]]:
 def _split_checks(
     ways: Sequence[Way],
 ) -> tuple[tuple[tuple[RunCondition, ...], ...], tuple[RunCondition, ...]] | None:
-    """The checks inside the chain way by way, and those that reach before it; None if one of these can't wait."""
+    """(the checks inside the chain, by way; those that read earlier events). None if one of the latter can't wait."""
     inside: list[tuple[RunCondition, ...]] = []
     outside: list[RunCondition] = []
     bound: set[str] = set()
-    for place, way in enumerate(ways):
+    for position, way in enumerate(ways):
         bound.add(way.label)
-        own = tuple(check for check in way.checks if _looks_at(check, bound, is_first=place == 0))
+        own = tuple(check for check in way.checks if _reads_only(check, bound, is_first=position == 0))
         inside.append(own)
         outside.extend(check for check in way.checks if check not in own)
     return (tuple(inside), tuple(outside)) if all(map(_can_wait, outside)) else None
 
 
-def _looks_at(check: RunCondition, bound: set[str], *, is_first: bool) -> bool:
-    """Whether a check looks at nothing but these variables; without a variable it looks at the event before."""
+def _reads_only(check: RunCondition, bound: set[str], *, is_first: bool) -> bool:
+    """Whether a check reads nothing but these variables. A check without a variable reads the event before."""
     return all(not is_first if read.rows is None else read.rows <= bound for read in events_read(check.condition))
 
 
 def _can_wait(check: RunCondition) -> bool:
-    """Whether it may be asked a few events later: what it looks at is told by variables one by one."""
+    """Whether it may be checked a few events later: each of its reads names one variable."""
     return all(read.rows is not None and len(read.rows) == 1 for read in events_read(check.condition))
 
 
@@ -143,17 +143,17 @@ def _can_wait(check: RunCondition) -> bool:
 
 
 def _are_worth_it(chains: Sequence[_Chain]) -> bool:
-    return len({chain.draft for chain in chains}) > 1 and len({chain.place for chain in chains}) > 1
+    return len({chain.draft for chain in chains}) > 1 and len({chain.state_class for chain in chains}) > 1
 
 
 def _saving(chains: Sequence[_Chain]) -> tuple[int, int]:
-    """How many states go, and the length."""
+    """(the number of states that are saved, the length)."""
     length = len(chains[0].ways)
-    return len({chain.place for chain in chains}) * (length - 1) - length, length
+    return len({chain.state_class for chain in chains}) * (length - 1) - length, length
 
 
 def _agreed(chains: Sequence[_Chain], drafts: Sequence[Draft]) -> tuple[tuple[str, ...], list[_Chain]]:
-    """Variable names for the segment that most patterns can take, and the chains of these, one a pattern."""
+    """(variable names for the segment that most patterns can take, the chains of these patterns, one each)."""
 
     def takers(names: tuple[str, ...]) -> list[_Chain]:
         first: dict[int, _Chain] = {}
@@ -162,7 +162,7 @@ def _agreed(chains: Sequence[_Chain], drafts: Sequence[Draft]) -> tuple[tuple[st
                 first.setdefault(chain.draft, chain)
         return list(first.values())
 
-    # At the start of a pattern names stay as they are if possible: others may share them as a prefix.
+    # Names at the start of a pattern stay if possible: other patterns may share them as a prefix.
     options = dict.fromkeys(chain.names for chain in sorted(chains, key=lambda chain: chain.ways[0].source != START))
     return max(((names, takers(names)) for names in options), key=lambda option: len(option[1]), default=((), []))
 
@@ -171,7 +171,7 @@ def _agreed(chains: Sequence[_Chain], drafts: Sequence[Draft]) -> tuple[tuple[st
 
 
 def _joined(draft: Draft, chain: _Chain, names: tuple[str, ...], segment: int) -> Draft:
-    """The draft with one step over the segment in place of the chain. At the start the chain is the segment itself."""
+    """The draft with one step over the segment in place of the chain. A chain at the start is the segment itself."""
     draft = draft.renamed(dict(zip(chain.names, names, strict=True)))
     if chain.ways[0].source == START:
         return draft
@@ -180,21 +180,21 @@ def _joined(draft: Draft, chain: _Chain, names: tuple[str, ...], segment: int) -
     split = _split_checks(ways)
     assert split is not None, "it could be split before it was renamed"
     over = replace(ways[0], label=names[-1], target=ways[-1].target, checks=split[1], segment=segment)
-    kept = tuple(way for way in draft.ways if way.target not in chain.states)
-    return replace(draft, ways=(*kept, over))
+    others = tuple(way for way in draft.ways if way.target not in chain.states)
+    return replace(draft, ways=(*others, over))
 
 
 def _segment(chain: _Chain, names: tuple[str, ...], draft: Draft) -> Draft:
     local = dict(zip(chain.names, names, strict=True))
     ways = tuple(
         Way(
-            source=place,
-            label=names[place],
-            target=place + 1,
+            source=position,
+            label=names[position],
+            target=position + 1,
             condition=way.condition,
-            checks=tuple(renamed(check, local) for check in chain.inside[place]),
-            edges=way.edges if place else (),
+            checks=tuple(renamed(check, local) for check in chain.inside[position]),
+            edges=way.edges if position else (),
         )
-        for place, way in enumerate(chain.ways)
+        for position, way in enumerate(chain.ways)
     )
     return Draft(NO_PATTERN, names, len(ways) + 1, ways, {len(ways): ()}, *draft.shares_with)

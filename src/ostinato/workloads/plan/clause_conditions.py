@@ -1,7 +1,8 @@
-"""The conditions of a clause as a shared plan asks them: tests of one row by number, run conditions over node labels.
+"""The conditions of a clause as a shared plan checks them: numbered tests of one row, and run conditions over node
+labels.
 
-In DEFINE a condition belongs to a variable and speaks of variables; in a shared plan it is asked on the step to one
-node and speaks of the labels of nodes that lie on the ways there, so that equal beginnings of two clauses ask the same.
+In DEFINE a condition belongs to a variable and refers to variables. In a shared plan it belongs to the step to a node,
+and refers to the labels of nodes on the paths there. So equal beginnings of two clauses have equal conditions.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ PLACE = f"{PREFIX}place"
 
 @dataclass(frozen=True, slots=True)
 class RowTest:
-    """What one row has to fulfil: the parts of its condition, and where in its partition it may lie.
+    """A test of one row: the parts of its condition, and its allowed position in the partition.
 
-    `is_timed`: it has a time. `is_negated`: the test holds where the rest doesn't (NULL counts as not).
+    `is_timed`: the row must have a time. `is_negated`: the test holds where the rest doesn't (NULL counts as not).
     """
 
     row: Expr | None = None
@@ -62,10 +63,10 @@ class RowTests:
         )
 
     def forbidden(self, plan: MatchPlan, state: int) -> tuple[int, ...]:
-        """The number of the test that no row skipped in a state fulfils; nothing where every row may be skipped.
+        """The number of the test that rows skipped in a state must not fulfil; none where every row may be skipped.
 
-        Rows without a time needn't be forbidden: they lie at one end of their partition, never between two that have
-        one.
+        Rows without a time needn't be forbidden. They are at one end of their partition, never between two rows with
+        times.
         """
         parts = _parts(plan, state)
         return () if parts == RowTest() else (self._numbered(replace(parts, is_negated=True)),)
@@ -86,7 +87,7 @@ def _parts(plan: MatchPlan, state: int) -> RowTest:
 
 
 def why_declined(plan: MatchPlan) -> str | None:
-    """Which condition over the run a shared plan can't ask."""
+    """The first run condition that a shared plan can't check, in words."""
     for condition in plan.run_conditions:
         for node in references(condition):
             if isinstance(node, MatchNumber):
@@ -99,7 +100,7 @@ def why_declined(plan: MatchPlan) -> str | None:
 
 
 def may_skip(plan: MatchPlan) -> Callable[[int], bool]:
-    """Whether no condition over the run looks at the rows of a state, and the state has none itself."""
+    """Whether no run condition reads the rows of a state, and the state has none itself."""
     seen: set[str] = set()
     for condition in plan.run_conditions:
         for node in references(condition):
@@ -109,7 +110,7 @@ def may_skip(plan: MatchPlan) -> Callable[[int], bool]:
 
 
 def _is_at_an_end(node: Navigation | Aggregate) -> bool:
-    """Whether it leads from the first row of the match or from the one being tried, which are never skipped."""
+    """Whether it starts at the first row of the match or at the present row, which are never skipped."""
     return isinstance(node, Navigation) and node.rows is None and node.skip == 0
 
 
@@ -129,20 +130,20 @@ class ClauseConditions:
         self._entries = graph.entries()
 
     def checks(self, node: int) -> tuple[int, ...]:
-        """The numbers of the conditions that are asked on every step to a node."""
-        found = []
+        """The numbers of the conditions on every step to a node."""
+        conditions = []
         at = self.plan.state_conditions[self.graph.nodes[node].state].run
         if at != NONE:
-            found += [self._over_labels(part, node) for part in _parts_to_ask(self.plan.run_conditions[at])]
+            conditions += [self._over_labels(conjunct, node) for conjunct in _conjuncts(self.plan.run_conditions[at])]
         clause = self.plan.bound.clause
         if clause.within is not None and clause.max_length is not None:
-            found.append(self._over_labels(_not_longer(clause.max_length), node))
-        return tuple(self._numbered(condition) for condition in found)
+            conditions.append(self._over_labels(_not_longer(clause.max_length), node))
+        return tuple(self._numbered(condition) for condition in conditions)
 
     def _numbered(self, condition: Expr) -> int:
         rows = (node.rows for node in references(condition) if isinstance(node, Navigation | Aggregate))
-        asked = RunCondition(condition, frozenset().union(*(of for of in rows if of is not None)))
-        return self.run.setdefault(asked, len(self.run))
+        run_condition = RunCondition(condition, frozenset().union(*(of for of in rows if of is not None)))
+        return self.run.setdefault(run_condition, len(self.run))
 
     def _over_labels(self, expr: Expr, node: int) -> Expr:
         match expr:
@@ -157,10 +158,10 @@ class ClauseConditions:
                 labels = self._labels(rows, node)
                 return replace(expr, rows=labels) if labels else _of_nothing(expr, self.labels[node])
             case _:
-                return rebuild(expr, lambda part: self._over_labels(part, node))
+                return rebuild(expr, lambda operand: self._over_labels(operand, node))
 
     def _labels(self, rows: RowSet, node: int) -> frozenset[str]:
-        """The labels of a variable's rows in matches that have come to the node."""
+        """The labels of a variable's rows in matches that have reached the node."""
         states, nodes = self.plan.nfa.states, self.graph.nodes
         return frozenset(
             self.labels[before]
@@ -169,7 +170,7 @@ class ClauseConditions:
         )
 
     def _moved(self, navigation: Navigation) -> Navigation:
-        """PREV and NEXT as a column of their own: in a shared plan neighbours in the partition aren't neighbours."""
+        """PREV and NEXT as a column of their own: the matcher doesn't see the neighbours of a row in its partition."""
         if navigation.shift == 0:
             return navigation
         fixed = Navigation(navigation.operand, None, Anchor.LAST, shift=navigation.shift)
@@ -178,14 +179,15 @@ class ClauseConditions:
 
 
 def _of_nothing(aggregate: Aggregate, label: str) -> Expr:
-    """The aggregate over no row, in its own type: programs need a label to know which column is meant."""
+    """The aggregate over no row, in its own type. Programs need a label to know the column."""
     default = Literal("number", "0L") if aggregate.name in ("count", "count_if") else None
     never = Literal("boolean", "FALSE")
     return Case(None, ((never, replace(aggregate, rows=frozenset({label}))),), default)
 
 
-def _parts_to_ask(condition: Expr) -> tuple[Expr, ...]:
-    """The operands of AND, which clauses may share one by one; together where one may guard another from failing."""
+def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The operands of AND, which clauses may share one by one. They stay together where one may protect another from
+    failing."""
     if not isinstance(condition, Operator) or condition.op != "and" or any(map(may_fail, condition.args)):
         return (condition,)
     return condition.args

@@ -1,13 +1,13 @@
-"""Typed clauses of a workload -> ClausesPlan: which are matched together under a bound, and as which pattern programs.
+"""Typed clauses of a workload -> ClausesPlan: the clauses that are matched together, as pattern programs.
 
-Only ALL MATCHES can be shed: in the other modes a match that was dropped would let others begin that are wrong. Such
-clauses, and those that the shared matcher declines, run exactly on their own where they have no bound, and are refused
-by name where they have one. Clauses with equal PARTITION BY and ORDER BY are one stream, in which every condition over
-one row has one number whoever asks it. On a streaming DataFrame a match leaves when its last row is known, so clauses
-that ask for more than the rows up to there aren't matched together.
+Only ALL MATCHES can be shed. In other modes a dropped match would make room for wrong ones. Clauses in other modes, and
+those that the shared matcher declines, run alone and exactly if they have no bound, and are refused by name if they
+have one. Clauses with equal PARTITION BY and ORDER BY are one stream. In a stream every condition over one row has one
+number, whichever clause it comes from. On a streaming DataFrame a match leaves with its last row, so clauses that need
+later rows aren't matched together.
 
 Without a bound, clauses of a batch are matched together by choice, where they have a state in common. Each may still
-run by itself. On a stream one operator for all is cheaper than one for each, whatever they have in common.
+run alone. On a stream one operator for all is cheaper than one for each, whatever they have in common.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ class ClauseStream:
     order_by: tuple[BoundKey, ...]
     clauses: tuple[ClauseProgram, ...]
     tests: tuple[RowTest, ...]
-    """What the numbers of conditions over one row stand for."""
+    """The conditions over one row, by number."""
     neighbours: dict[str, Navigation]
     """Columns that run conditions read, by name: an input at a fixed distance from the row."""
     by_choice: bool
-    """Whether each may run by itself just as well: nothing is bounded, nothing carried on, and nobody insists."""
+    """Whether each may run alone as well: there is no bound, no stream state, and sharing isn't forced."""
 
     @property
     def most_held(self) -> int | None:
-        """With more partial matches at one time, each is better off by itself; None: whatever there are.
+        """With more partial matches at one time, each clause is faster alone; None: there is no such limit.
 
-        The search leaves out what never completes, but looks at one row after the other. Where a clause ends nowhere,
-        that makes it the faster one: 280 times where ends are rare, with 3,000,000 held. With WITHIN or MAXLENGTH it
-        is the slower one, 8 times with 200,000 held.
+        The search of a single clause skips partial matches that never complete, but visits every row. Where nothing
+        bounds a match, the search is faster: 280 times with 3,000,000 partial matches and few completions. With WITHIN
+        or MAXLENGTH it is slower: 8 times with 200,000 partial matches.
         """
         is_endless = any(clause.program.extent == Extent() for clause in self.clauses)
         return MOST_HELD_A_QUERY * len(self.clauses) if self.by_choice and is_endless else None
@@ -77,7 +77,7 @@ class ClauseStream:
 
 @dataclass(frozen=True, slots=True)
 class ClausesPlan:
-    """`alone` are the clauses that run by themselves, each with the reason."""
+    """`alone` are the clauses that run alone, each with the reason."""
 
     streams: tuple[ClauseStream, ...]
     alone: dict[int, str]
@@ -160,7 +160,7 @@ def _waits_for_more(plan: MatchPlan) -> str | None:
 
 
 def _better_alone(plan: MatchPlan, sharing: Sharing) -> str | None:
-    """Why a clause without a bound is better off with its own engine."""
+    """Why a clause without a bound is faster on its own engine."""
     if sharing == "always":
         return None
     if sharing == "never":
@@ -188,13 +188,13 @@ def _stream(
     *,
     by_choice: bool = False,
 ) -> ClauseStream:
-    collected = _Stream(number)
+    collected = _StreamBuilder(number)
     for member in members:
         collected.add(member, names[member], typed[member].plan, bounded[member])
     return collected.built(by_choice)
 
 
-class _Stream:
+class _StreamBuilder:
     """Collects the clauses of one stream."""
 
     def __init__(self, number: int) -> None:
@@ -248,7 +248,7 @@ class _Stream:
 
 
 def _canonical_names(qualifies: Sequence[int]) -> tuple[str, ...]:
-    """Equal parts of two patterns have equal names: the condition, and the how many-eth node with it this is."""
+    """Equal sub-patterns of two patterns have equal names: the condition, and the node's number among those with it."""
     met: dict[int, int] = {}
     names = []
     for condition in qualifies:

@@ -1,8 +1,8 @@
-"""TypedEventsPlan -> which RETURN MATCHES queries the shared matcher runs together, and why the others not.
+"""TypedEventsPlan -> groups of RETURN MATCHES queries that the shared matcher runs together, and why others run alone.
 
-With a bound there is no other way. Without one, queries that have a state in common are matched together: as long as
-their state is small that takes about as long as to enumerate two of them, and ever less the more there are. Where it
-grows large, the enumerator is faster: it makes only what completes.
+Queries with a bound always run on the shared matcher. Without a bound, queries that have a state in common run there
+together. While their state is small, that takes about as long as enumerating two of them, however many there are. With
+much state the enumerator is faster, since it makes only partial matches that complete.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.plan.event_programs import BoundedPrograms, bounded_programs
 
 MOST_HELD_A_QUERY = 1 << 16
-"""Partial matches up to which sharing is worth trying where it is a choice. Two queries that hold 100,000 are still
-matched together in two thirds of the time; with 1,000,000 it takes five times as long as to enumerate them."""
+"""Partial matches up to which sharing is tried, where it is a choice. Two queries that hold 100,000 are still matched
+together in two thirds of the time. With 1,000,000 that takes five times as long as enumerating them."""
 
 NOT_SHARED = 'sharing="never"'
 NOTHING_IN_COMMON = "no other query has a state in common with it"
@@ -26,23 +26,23 @@ NOTHING_IN_COMMON = "no other query has a state in common with it"
 
 @dataclass(frozen=True, slots=True)
 class SharedGroup:
-    """Queries of one stream that one engine matches; pattern p of the merged plan is that of `queries[p]`."""
+    """Queries of one stream that one engine matches. Pattern p of the merged plan is `queries[p]`."""
 
     stream: int
     queries: tuple[int, ...]
     merged: MergedPlan
     by_choice: bool
-    """Whether the enumerator may run them just as well: nothing is bounded, and nobody insists."""
+    """Whether the enumerator may run them as well: there is no bound, and sharing isn't forced."""
 
     @property
     def most_held(self) -> int | None:
-        """Where they are shared by choice: with more partial matches at one time, each is enumerated by itself."""
+        """For sharing by choice: with more partial matches at one time, each query is enumerated alone."""
         return MOST_HELD_A_QUERY * len(self.queries) if self.by_choice else None
 
 
 @dataclass(frozen=True, slots=True)
 class SharedMatches:
-    """What the matcher runs, and for every other query that returns matches why the enumerator does."""
+    """The groups that the matcher runs, and for every other query that returns matches the reason why it doesn't."""
 
     groups: tuple[SharedGroup, ...]
     declined: Mapping[int, str]
@@ -56,23 +56,23 @@ def shared_matches(
     *,
     carried: frozenset[int] = frozenset(),
 ) -> SharedMatches:
-    """`bounds` has an entry for each query; None: nothing is bounded. `carried` run on the matcher whatever it costs.
+    """`bounds` has an entry for each query; None: nothing is bounded. `carried` always run on the matcher.
 
     Raises BOUND_NOT_SUPPORTED for a query that has a bound and that the matcher doesn't take.
     """
     plan = typed.plan
-    found = bounded_programs(typed, names, bounds)
-    declined = {i: why for i, why in found.declined.items() if plan.queries[i].returns_matches}
-    forced = carried | (frozenset() if bounds is None else _bounded(typed, bounds, found))
+    programs = bounded_programs(typed, names, bounds)
+    declined = {i: why for i, why in programs.declined.items() if plan.queries[i].returns_matches}
+    forced = carried | (frozenset() if bounds is None else _bounded(typed, bounds, programs))
     not_shared = NOT_SHARED if sharing == "never" else NOTHING_IN_COMMON
     groups = []
     for stream in range(len(plan.streams)):
-        able = tuple(i for i in plan.queries_of(stream) if i in found.programs)
+        able = tuple(i for i in plan.queries_of(stream) if i in programs.programs)
         if sharing == "dynamic" and forced.isdisjoint(able):
-            group = _by_choice(stream, able, found)
+            group = _by_choice(stream, able, programs)
         else:
             wanted = tuple(i for i in able if sharing != "never" or i in forced)
-            merged = merge([found.programs[i] for i in wanted], separate=sharing == "never")
+            merged = merge([programs.programs[i] for i in wanted], separate=sharing == "never")
             group = SharedGroup(stream, wanted, merged, by_choice=False)
         declined.update({i: not_shared for i in able if i not in group.queries})
         groups += [group] if group.queries else []

@@ -1,7 +1,7 @@
-"""Event queries (RETURN MATCHES) -> PatternPrograms for the shared plan, or by name why one can't be.
+"""Event queries (RETURN MATCHES) -> PatternPrograms for the shared plan, or the reason why a query has none.
 
-Canonical variables are called `c<condition>#<k>`: the k-th variable of the pattern with that condition over one event,
-so equal beginnings of two patterns have equal names, whatever their authors called them.
+Canonical variables are called `c<condition>#<k>`: the k-th variable of the pattern with that condition over one event.
+So equal beginnings of two patterns have equal names, whatever their authors called them.
 
 Conditions over several variables are put on the steps that decide them, as the enumerator does (`checked_search.py`):
 on the step after which none of their variables can be bound any more, or at the end of a match if that comes first.
@@ -40,8 +40,8 @@ class BoundedPrograms:
 
 
 def bounded_programs(typed: TypedEventsPlan, names: Sequence[str], bounds: Bounds | None = None) -> BoundedPrograms:
-    """`names` are the queries', for reports. `bounds` has an entry for each query; None: nothing is bounded. Nothing is
-    raised: what is wrong with a query its own engine says."""
+    """`names` are the queries', for reports. `bounds` has an entry for each query; None: nothing is bounded. Raises
+    nothing: a query's own engine reports its faults."""
     programs: dict[int, PatternProgram] = {}
     declined: dict[int, str] = {}
     for number, query in enumerate(typed.plan.queries):
@@ -57,7 +57,7 @@ def bounded_programs(typed: TypedEventsPlan, names: Sequence[str], bounds: Bound
 
 
 def why_declined(query: QueryPlan) -> str | None:
-    """What of a query the shared plan can't do, by what it asks; None: nothing."""
+    """Why the shared plan can't run a query; None: it can."""
     if query.is_conjunction:
         return "AND asks for pairs of matches"
     if not query.returns_matches:
@@ -79,9 +79,9 @@ def why_declined(query: QueryPlan) -> str | None:
 
 
 def _absent_conditions(program: Program, absence: int) -> tuple[int, ...] | None:
-    """The conditions over one event none of which may hold; None where it takes more than one event to tell.
+    """The conditions over one event none of which may hold; None where one event can't decide.
 
-    Where every first event of the absent pattern already completes it, the rest adds nothing: any match has a first.
+    Where every first event of the absent pattern already completes it, the rest of the pattern adds nothing.
     """
     automaton = program.automaton.absences[absence]
     if program.absent_edges and program.absent_edges[absence]:
@@ -146,18 +146,20 @@ def pattern_program(name: str, query: QueryPlan, plan: EventsPlan) -> PatternPro
     )  # fmt: skip
 
 
-# --- when conditions over several variables are asked -----------------------------------------------------------------
+# --- the steps that check conditions over several variables
+# -----------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Checks:
-    """Where each condition of a pattern is asked. States know which labels may be, and which are sure to be bound."""
+    """The step or end that checks each condition of a pattern. For each state, some labels are possibly bound, and some
+    are sure to be."""
 
     automaton: TrendAutomaton
     conditions: Sequence[RunCondition]
     labels: tuple[str, ...]
     run: dict[RunCondition, int] = field(default_factory=dict)
-    """The conditions as they are asked, in the order in which steps name them."""
+    """The conditions as they are checked, in the order in which steps name them."""
     to_come: list[frozenset[str]] = field(init=False)
     sure: dict[int, frozenset[str]] = field(init=False)
     possible: dict[int, frozenset[str]] = field(init=False)
@@ -176,7 +178,7 @@ class _Checks:
         self.possible = self._bound_on_ways(every=False)
 
     def _bound_on_ways(self, *, every: bool) -> dict[int, frozenset[str]]:
-        """For each state the labels that every way to it binds, or that some way does."""
+        """[state] the labels that every path to it binds, or that at least one path binds."""
         bound: dict[int, frozenset[str]] = {START: frozenset()}
         waiting = [START]
         while waiting:
@@ -192,28 +194,29 @@ class _Checks:
                     waiting.append(step.target)
         return bound
 
-    def numbered(self, asked: Sequence[RunCondition]) -> tuple[int, ...]:
-        return tuple(self.run.setdefault(condition, len(self.run)) for condition in asked)
+    def numbered(self, conditions: Sequence[RunCondition]) -> tuple[int, ...]:
+        return tuple(self.run.setdefault(condition, len(self.run)) for condition in conditions)
 
     def on_step(self, step: Transition) -> list[RunCondition]:
-        """What the step decides: of all events of `each`, or, where that was decided before, of the one that comes."""
+        """The conditions that the step decides: for all events of `each`, or, if that was decided before, for the new
+        event."""
         label = self.labels[step.label]
         sure, possible = self.sure[step.source] | {label}, self.possible[step.source] | {label}
-        asked = []
+        conditions = []
         for condition in self.conditions:
             if not self._is_settled(condition, step.target):
                 continue
             if not self._is_settled(condition, step.source):
-                asked += _as_asked(condition, sure, possible)
+                conditions += _when_bound(condition, sure, possible)
             elif label == condition.each and label not in _waits_for(condition):
-                asked += _as_asked(replace(condition, each=None), sure, possible)
-        return asked
+                conditions += _when_bound(replace(condition, each=None), sure, possible)
+        return conditions
 
     def at_end(self, state: int) -> list[RunCondition]:
-        """What nothing before the end decides."""
+        """The conditions that only the end of a match decides."""
         open_here = [condition for condition in self.conditions if not self._is_settled(condition, state)]
         return [
-            item for condition in open_here for item in _as_asked(condition, self.sure[state], self.possible[state])
+            item for condition in open_here for item in _when_bound(condition, self.sure[state], self.possible[state])
         ]
 
     def _is_settled(self, condition: RunCondition, state: int) -> bool:
@@ -221,7 +224,7 @@ class _Checks:
 
 
 def _waits_for(condition: RunCondition) -> frozenset[str]:
-    """The variables that can still change the answer; of `each` only where the others' part depends on it."""
+    """The variables that can still change the result; `each` only where other variables' values depend on it."""
     if condition.each is None:
         return condition.variables
     depends = any(
@@ -232,7 +235,7 @@ def _waits_for(condition: RunCondition) -> frozenset[str]:
     return condition.variables if depends else condition.variables - {condition.each}
 
 
-def _as_asked(condition: RunCondition, sure: frozenset[str], possible: frozenset[str]) -> list[RunCondition]:
+def _when_bound(condition: RunCondition, sure: frozenset[str], possible: frozenset[str]) -> list[RunCondition]:
     """The condition where its variables are bound; it holds where one of them isn't."""
     if condition.variables <= sure:
         return [condition]

@@ -30,11 +30,11 @@ def lower_plan(
     *,
     pull: bool = True,
 ) -> PlanConditions:
-    """`input_type`: of expressions over one event. `values`: what the plan's edge checks number.
+    """`input_type`: type of an expression over one event. `values`: operands of the plan's edge checks, by number.
 
-    `pull`: functions of one event become columns, which whoever ties the program to a batch takes from `row_values`.
-    Raises UNSUPPORTED_ACROSS_ROWS for a run condition that the kernel can't compute (front ends decline such patterns);
-    a feature that it can't compute is left out.
+    `pull`: functions of one event become columns, which `row_values` computes for a batch.
+    Raises UNSUPPORTED_ACROSS_ROWS for a run condition that the kernel can't compute. Front ends decline such patterns.
+    Features that it can't compute are left out.
     """
     reads: dict[Expr, Expr] = {}
 
@@ -51,18 +51,18 @@ def lower_plan(
         return True
 
     features = features_of(merged, values, can_compute)
-    wanted = {expr: None for found in features.values for expr in found}
-    number = {expr: place for place, expr in enumerate(wanted, start=len(merged.run))}
+    wanted = {expr: None for of_node in features.values for expr in of_node}
+    number = {expr: index for index, expr in enumerate(wanted, start=len(merged.run))}
     exprs = [*(item.condition for item in merged.run), *wanted]
     if pull:
         exprs = [pulled(expr, reads, input_type) for expr in exprs]
-    asked, looked_at = exprs[: len(merged.run)], exprs[len(merged.run) :]
-    program = lower_conditions(asked, merged.labels, type_of_input, settings, looked_at)
+    conditions, values_read = exprs[: len(merged.run)], exprs[len(merged.run) :]
+    program = lower_conditions(conditions, merged.labels, type_of_input, settings, values_read)
     labels = {name: label for label, name in enumerate(merged.labels)}
     return PlanConditions(
         program=program,
         conditions=tuple(match_condition(item, labels, program) for item in merged.run),
-        features=tuple(tuple(number[expr] for expr in found) for found in features.values),
+        features=tuple(tuple(number[expr] for expr in of_node) for of_node in features.values),
         to_ask=features.to_ask,
         row_values=RowValues(reads, settings),
     )

@@ -1,10 +1,10 @@
-"""Nfa of ALL MATCHES -> RowGraph: the rows that have to be looked at one by one, and between which others are skipped.
+"""Nfa of ALL MATCHES -> RowGraph: the rows that the matcher visits one by one, and the rows between them that it skips.
 
 `PATTERN (A X* B)` with X undefined means: a row A, and any later row B. Matching X row by row would keep a partial
-match for every row between; here A leads to B at once, and the rows between are X's afterwards. What may be skipped is
-a state that leads to itself, that nobody looks at, and without which the same ways are open: then every labeling of the
-rows stays one way through the graph. Of two such states behind one another (`X* Y*`) the second is not skipped, since
-where it begins is part of the labeling. No conditions and no names here.
+match for every row between. Here A leads to B directly, and the rows between are labelled X afterwards. A state may be
+skipped if it leads to itself, no condition reads its rows, and the same ways are open without it. Then every labelling
+of the rows is still exactly one path through the graph. Of two such states in a row (`X* Y*`) the second isn't skipped,
+since its first row is part of the labelling. No conditions and no names here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NOTHING = -1
 
 
 class Place(enum.Enum):
-    """Which rows of a partition a node takes: those of a pattern with `^` are told apart at its start."""
+    """The rows of a partition that a node takes. Only patterns with `^` tell them apart."""
 
     ANYWHERE = "anywhere"
     FIRST = "first"
@@ -38,7 +38,7 @@ class RowNode:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where a choice stands among those of a state: its rank, and whether that lies behind the skipping choice."""
+    """Rank of a choice among those of a state, and whether the choice to skip comes first."""
 
     behind: bool
     rank: int
@@ -61,7 +61,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class RowGraph:
-    """`ends` are the nodes that may be the last, with the place of that choice."""
+    """`ends` are the nodes that may be the last, with the turn of that choice."""
 
     nodes: tuple[RowNode, ...]
     ways: tuple[Way, ...]
@@ -72,29 +72,30 @@ class RowGraph:
         return frozenset(way.target for way in self.ways if way.source == NOTHING)
 
     def upto(self) -> tuple[frozenset[int], ...]:
-        """For each node those whose rows may be in a match that has come to it, itself included."""
+        """[node] the nodes whose rows may be in a match that has reached it, itself included."""
         sources: list[list[int]] = [[] for _ in self.nodes]
         for way in self.ways:
             if way.source != NOTHING:
                 sources[way.target].append(way.source)
-        found = []
+        earlier = []
         for node in range(len(self.nodes)):
             seen, waiting = {node}, [node]
             while waiting:
                 fresh = [source for source in sources[waiting.pop()] if source not in seen]
                 seen.update(fresh)
                 waiting.extend(fresh)
-            found.append(frozenset(seen))
-        return tuple(found)
+            earlier.append(frozenset(seen))
+        return tuple(earlier)
 
 
 def row_graph(nfa: Nfa, may_skip: Callable[[int], bool]) -> RowGraph:
-    """The graph of an automaton in which one label leads to one state; `may_skip`: nobody looks at the state's rows."""
-    return _Graph(nfa, may_skip).built()
+    """The graph of an automaton in which one label leads to one state; `may_skip`: no condition reads the
+    state's rows."""
+    return _RowGraphBuilder(nfa, may_skip).built()
 
 
-class _Graph:
-    """Nodes in the order in which they are first reached."""
+class _RowGraphBuilder:
+    """Numbers nodes in the order in which they are first reached."""
 
     def __init__(self, nfa: Nfa, may_skip: Callable[[int], bool]) -> None:
         self.nfa = nfa
@@ -157,11 +158,11 @@ class _Graph:
                 self.ways.append(Way(number, target, turns[choice], skipped, inside.get(choice)))
 
     def _skipped(self, choices: tuple[int, ...]) -> int:
-        """The state whose rows are skipped behind a row with these choices: of several the one with most ways out,
+        """The state whose rows are skipped after a row with these choices. Of several it is the one with most ways out,
         since in `X* Y*` only skipping X leaves no loop that goes row by row."""
         states = self.nfa.states
-        found = [at for at in choices if at in self.skippable and set(states[at].choices) <= set(choices)]
-        return max(found, key=lambda at: len(states[at].choices), default=NOTHING)
+        candidates = [at for at in choices if at in self.skippable and set(states[at].choices) <= set(choices)]
+        return max(candidates, key=lambda at: len(states[at].choices), default=NOTHING)
 
 
 def _turns(choices: tuple[int, ...], gap: int) -> dict[int, Turn]:

@@ -25,7 +25,7 @@ class TypedStream:
 
     stream: ClauseStream
     inputs: TypedPlan
-    """The plan of one of its clauses, with the inputs of all: what reads columns."""
+    """The plan of one of its clauses, with the inputs of all clauses."""
     merged: MergedPlan
     conditions: PlanConditions | None
 
@@ -36,10 +36,10 @@ class TypedClauses:
 
     clauses: tuple[TypedPlan, ...]
     row_conditions: tuple[tuple[int, ...], ...]
-    """For each clause the places of its row conditions among those of the workload."""
+    """[clause] the indexes of its row conditions among those of the workload."""
     streams: tuple[TypedStream, ...]
     alone: dict[int, str]
-    """The clauses that run by themselves, each with the reason."""
+    """The clauses that run alone, each with the reason."""
 
 
 def type_clauses(

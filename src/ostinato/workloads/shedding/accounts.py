@@ -1,7 +1,7 @@
-"""Ledger -> what it grew by: since the keeper last looked, across calls, and across chunks.
+"""Ledger -> its growth since the last lesson, across calls and across chunks.
 
-A matcher's ledger begins at zero in every call. Chunks are cut by rows of the stream, so one may begin in one call and
-end in the next.
+A matcher's ledger starts at zero in every call. Chunks are cut by rows of the stream, so a chunk may begin in one call
+and end in the next.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ostinato.workloads.matcher.ledger import Ledger
 
 @dataclass(slots=True)
 class ChunkSoFar:
-    """The chunk that is being taken."""
+    """Counts of the present chunk."""
 
     rows: int = 0
     spent_ns: int = 0
     calling_ns: int = 0
-    """Of that, what calling the kernel took."""
+    """Part of `spent_ns`: the time for calling the kernel."""
     visits: int = 0
     checks: int = 0
     births: int = 0
@@ -44,26 +44,27 @@ class ChunkSoFar:
 
 @dataclass(slots=True)
 class Accounts:
-    """`carried` is what earlier calls counted since the keeper last looked."""
+    """`carried` has the counts of earlier calls since the last lesson."""
 
     carried: Ledger
     base: Ledger
-    """The ledger of this call when it was last looked at."""
+    """The ledger of this call at the last lesson, or zeros."""
     rows: int = 0
-    """Events since the keeper last looked."""
+    """Events since the last lesson."""
 
     def counted(self, ledger: Ledger) -> Ledger:
+        """Growth since the last lesson; `live` is as it is now."""
         counts = zip(ledger[1:], self.base[1:], self.carried[1:], strict=True)
         return Ledger._make([ledger.live, *(now - then + before for now, then, before in counts)])
 
     def looked(self, ledger: Ledger) -> None:
-        """From here on counts are anew."""
+        """Starts counting anew, after a lesson."""
         self.base = Ledger._make(array.copy() for array in ledger)
         self.carried = zeroed(ledger)
         self.rows = 0
 
     def closed(self, ledger: Ledger) -> None:
-        """At the end of a call."""
+        """Carries the counts over to the next call."""
         self.carried = self.counted(ledger)
         self.base = zeroed(ledger)
 

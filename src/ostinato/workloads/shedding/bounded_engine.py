@@ -1,7 +1,7 @@
-"""Plan, bounds, clock -> matches of all patterns within the bounds, and a report of what was given up.
+"""Plan, bounds, clock -> matches of all patterns within the bounds, and a report of the losses.
 
-`advance(events, state, finished)` is the whole interface: rows in order of time, what was kept before, and whether more
-will come. Without bounds there is no keeper, and nothing is counted for one.
+`advance(events, state, finished)` is the interface: rows in order of time, the state of the call before, and whether
+the stream ends. Without bounds there is no keeper, and the matcher counts nothing for one.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from ostinato.workloads.shedding.state_selection import select
 from ostinato.workloads.shedding.worth import CostModel, estimate
 
 _HEADER = struct.Struct("<QQ")
-"""The lengths of both parts."""
+"""Lengths of the matcher's and of the keeper's bytes."""
 _STATE = "the state of this workload"
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedStep:
-    """What one call gives."""
+    """The result of one call."""
 
     matches: tuple[PatternMatches, ...]
-    """By pattern."""
+    """[pattern]"""
     state: bytes
     rows_needed: NDArray[np.int64]
     """Rows of this call that the next one must be given again, in their order."""
     report: Report | None
     """None without bounds: nothing was given up."""
     partial_matches: int
-    """That are waiting for more events."""
+    """Partial matches that wait for more events."""
 
 
 class BoundedEngine:
-    """The patterns of one stream under their bounds; nothing of a run stays in it.
+    """The patterns of one stream under their bounds. The engine itself keeps no state between calls.
 
     `policy` makes the object that decides what is given up: one for each call.
     """
@@ -86,20 +86,20 @@ class BoundedEngine:
 
     def advance(self, events: PlanEvents, state: bytes | None = None, finished: bool = False) -> BoundedStep:
         """`events` begin with the rows that the call before needed. Raises what the matcher raises."""
-        kept, learnt = (None, b"") if state is None else _apart(state, self._plan_sum)
+        matcher_state, learnt = (None, b"") if state is None else _split(state, self._plan_sum)
         if self.bounds is None:
-            return self._unbounded(events, kept)
+            return self._unbounded(events, matcher_state)
         keeper = self._keeper(learnt)
-        run = self.matcher.begin(events, kept, keeper.buckets)
+        run = self.matcher.begin(events, matcher_state, keeper.buckets)
         call = BoundedCall(keeper, run, events, self.clock)
         call.take_all(finished)
         matches, after = run.finish()
-        report = call.report(tuple(found.count for found in matches))
+        report = call.report(tuple(of_pattern.count for of_pattern in matches))
         live = int(run.ledger.live.sum())
         return BoundedStep(matches, self._state(after, keeper_to_bytes(keeper)), after.rows_needed, report, live)
 
-    def _unbounded(self, events: PlanEvents, kept: MatcherState | None) -> BoundedStep:
-        run = self.matcher.begin(events, kept, self._one_class)
+    def _unbounded(self, events: PlanEvents, matcher_state: MatcherState | None) -> BoundedStep:
+        run = self.matcher.begin(events, matcher_state, self._one_class)
         run.advance(len(events.time), None)
         matches, after = run.finish()
         return BoundedStep(matches, self._state(after, b""), after.rows_needed, None, int(run.ledger.live.sum()))
@@ -123,23 +123,24 @@ class BoundedEngine:
 
 
 def _compile_deciding(keeper: Keeper) -> None:
-    """Where that is still to be done: it isn't to be taken for the time that a decision takes."""
+    """Compiles the kernels of decisions beforehand, so that compiling isn't measured as deciding."""
     sketch, patterns = keeper.sketch, keeper.shape.patterns
     keeper.tariff.observe(Work(1, 1, 1, 1), 1, 1.0)
     model = CostModel(np.ones(patterns), prices=keeper.tariff.prices())
-    found = estimate(sketch, model, np.zeros((keeper.shape.nodes, patterns)))
-    select(sketch, found, [], 0.0, keeper.cut)
+    estimates = estimate(sketch, model, np.zeros((keeper.shape.nodes, patterns)))
+    select(sketch, estimates, [], 0.0, keeper.cut)
 
 
 def _sum_of(plan: MergedPlan) -> int:
-    """Tells plans apart whose states have other nodes."""
+    """Checksum of the plan. States of plans with other nodes have another one."""
     steps = [(step.source, step.target, step.condition, step.segment) for step in plan.steps]
     ends = [(end.node, end.pattern) for end in plan.ends]
     return zlib.crc32(repr((plan.names, [node.patterns for node in plan.nodes], steps, ends)).encode())
 
 
-def _apart(state: bytes, plan_sum: int) -> tuple[MatcherState, bytes]:
-    """Raises STATE_FORMAT for bytes that are damaged, or of other patterns."""
+def _split(state: bytes, plan_sum: int) -> tuple[MatcherState, bytes]:
+    """(the matcher's state, the keeper's bytes). Raises STATE_FORMAT for bytes that are damaged, or of other
+    patterns."""
     body = unseal(state, Section.WORKLOAD, _STATE, plan_sum).to_pybytes()
     matcher, learnt = _HEADER.unpack_from(body) if len(body) >= _HEADER.size else (0, 0)
     check(len(body) == _HEADER.size + matcher + learnt, _STATE, "it has another length than it says")

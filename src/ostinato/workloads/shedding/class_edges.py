@@ -1,7 +1,7 @@
-"""Samples of feature values -> Buckets: where one class ends and the next begins, learnt as quantiles.
+"""Samples of feature values -> Buckets: the edges between classes, learnt as quantiles.
 
-The paper keys its sketch by hashes of raw values. Those of continuous attributes never repeat, so values are put into
-buckets that hold equally many of them.
+The paper keys its sketch by hashes of raw values. Continuous values never repeat, so here values are put into buckets
+that hold equally many of them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ Edges = tuple[tuple[Reals, ...], ...]
 """[node][feature] ascending values."""
 
 FINEST = {1: 12, 2: 5, 3: 3}
-"""Buckets of each feature, by the number of features of a node. Finer ones are learnt later and cost more to look up.
-Chosen between 10, 4, 3 and 16, 6, 4, which on one stream of DS1 found more than 64, 16, 7 at bounds of 20 to 50 %."""
+"""Buckets of each feature, by the number of features of a node. Finer buckets take longer to learn and to look up. The
+values lie between 10, 4, 3 and 16, 6, 4. On one stream of DS1 both gave a higher recall than 64, 16, 7 at bounds of 20
+to 50 %."""
 SAMPLES_A_BUCKET = 8
 MOST_CELLS = 1 << 21
-"""Of all chains (class of a node by class of its child) together."""
+"""Largest number of cells of all chains (class of a node by class of its child) together."""
 MOVED = 0.2
-"""Values have drifted where this share of them lies outside of what was learnt from."""
+"""Values have drifted where this fraction of them lies outside the learnt range."""
 ENOUGH_TO_TELL = 40
 
 
 def buckets_of(edges: Edges, pairs: Sequence[tuple[int, int]]) -> Buckets:
-    """Each feature has one bucket more than edges, and one for NULL. `pairs`: which nodes come out of which."""
+    """Each feature has one bucket more than edges, and one for NULL. `pairs`: (node, child) of the plan."""
     counts = [len(of_node) for of_node in edges]
     flat = [of_feature for of_node in edges for of_feature in of_node]
     classes = [int(np.prod([len(of_feature) + 2 for of_feature in of_node], dtype=np.int64)) for of_node in edges]
@@ -48,7 +49,7 @@ def buckets_of(edges: Edges, pairs: Sequence[tuple[int, int]]) -> Buckets:
 
 
 def finest_buckets(shape: PlanShape, features: tuple[int, ...]) -> dict[int, int]:
-    """FINEST, or coarser where a large workload would have too many chains."""
+    """FINEST, or coarser buckets where a large workload would have too many cells."""
     finest = dict(FINEST)
     while _cells(shape, features, finest) > MOST_CELLS and max(finest.values()) > 2:
         finest = {count: max(2, number // 2) for count, number in finest.items()}
@@ -71,8 +72,8 @@ def learnt(samples: Reals, finest: dict[int, int]) -> tuple[Reals, ...]:
 
 
 def moved(ranges: Reals, samples: Reals) -> bool:
-    """Whether many values lie outside the `ranges` ([feature, 2]) that were learnt from. Each value counts once: many
-    partial matches share an event. Within the ranges shedding itself shifts the values, which is no drift."""
+    """Whether many values lie outside the learnt `ranges` ([feature, 2]). Each value counts once, since many partial
+    matches share an event. Shedding itself shifts values within the ranges, which is no drift."""
     for (low, high), of_feature in zip(ranges, samples, strict=True):
         if not ((of_feature < low) | (of_feature > high)).any():
             continue
@@ -84,16 +85,16 @@ def moved(ranges: Reals, samples: Reals) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How far the edges of each node are learnt."""
+    """The edges of each node, and the samples that they were learnt from."""
 
     edges: Edges
     samples: tuple[int, ...]
-    """From how many samples; 0 before the first."""
+    """[node] number of samples; 0 before the first lesson."""
     ranges: tuple[Reals, ...]
-    """[node][feature, 2] the least and the greatest of them."""
+    """[node][feature, 2] smallest and largest sample."""
 
     def due(self, node: int, samples: int) -> bool:
-        """Again whenever there are four times as many samples."""
+        """Whether to learn again: there are four times as many samples as at the last time."""
         return samples >= max(2 * SAMPLES_A_BUCKET, 4 * self.samples[node])
 
     def has_moved(self, node: int, samples: Reals) -> bool:
@@ -104,7 +105,7 @@ class Learning:
         return self._with(node, learnt(samples, finest), samples.shape[1], ranges)
 
     def forgotten(self, node: int) -> Learning:
-        """To be learnt anew; the edges stay until then."""
+        """Marks the node for learning anew. Its edges stay until then."""
         return self._with(node, self.edges[node], 0, self.ranges[node])
 
     def _with(self, node: int, edges: tuple[Reals, ...], samples: int, ranges: Reals) -> Learning:
@@ -118,7 +119,7 @@ class Learning:
 def learnt_more(
     before: Learning, samples: dict[int, Reals], finest: dict[int, int]
 ) -> tuple[Learning, set[int], set[int]]:
-    """After a look at the samples of nodes; which of them have moved, and which have new edges."""
+    """(the learning after these samples, nodes whose values have drifted, nodes with new edges)."""
     learning, have_moved, changed = before, set(), set()
     for node, of_node in samples.items():
         if learning.has_moved(node, of_node):
@@ -136,8 +137,8 @@ def nothing_learnt(features: tuple[int, ...]) -> Learning:
 
 
 def regrouped(old: Sketch, class_at: NDArray[np.int64], changed: set[int], weight: float) -> Sketch:
-    """The sketch for new classes. Nodes in `changed` start from their averages, believed as much as `weight` visits of
-    each class."""
+    """The sketch for new classes. Each class of a node in `changed` starts from the node's average, which counts as
+    much as `weight` visits."""
     new = Sketch(old.shape, class_at, old.ages, old.rows)
     new.checks, new.step_work, new.pace = old.checks, old.step_work, old.pace
     belief = np.ones(old.shape.nodes)
@@ -153,8 +154,8 @@ def regrouped(old: Sketch, class_at: NDArray[np.int64], changed: set[int], weigh
                 values = np.repeat(values.sum(axis=0, keepdims=True) / count, count, axis=0)
                 values = values * belief[node] if slow else values
             getattr(new, name)[after] = values
-        new.kept[after] = 1.0 if node in changed else old.kept[before]
-        new.whole[after] = 1.0 if node in changed else old.whole[before]
+        new.kept_share[after] = 1.0 if node in changed else old.kept_share[before]
+        new.full_share[after] = 1.0 if node in changed else old.full_share[before]
     for node, child in old.shape.pairs:
         into = new.chain(node, child)
         into[:] = belief[node] * _respread(old.chain(node, child), into.shape, node in changed, child in changed)

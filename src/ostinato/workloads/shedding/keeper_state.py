@@ -1,4 +1,4 @@
-"""Keeper -> bytes -> Keeper: what was learnt of a stream, exactly as it was."""
+"""Keeper -> bytes -> Keeper: the keeper's knowledge of a stream, exactly as it was."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from ostinato.workloads.shedding.packed import Value, packed, unpacked
 _CHUNK = ("rows", "spent_ns", "calling_ns", "visits", "checks", "births", "step_work")
 
 
-def _parts(keeper: Keeper) -> dict[str, tuple[object, tuple[str, ...]]]:
-    """By name who is written and read, and which of its fields."""
-    chosen = ("cut", "kept", "whole", "dropped_at", "looked_at", "regrouped_at", "chosen_at")
-    counts = ("rows", "attempts", "created", "evicted", "visits", "checks", "step_work", "kept", "whole", "pace")
+def _stored_fields(keeper: Keeper) -> dict[str, tuple[object, tuple[str, ...]]]:
+    """By name an object of the keeper, and the fields of it that are stored."""
+    chosen = ("cut", "kept_share", "full_share", "dropped_at", "looked_at", "regrouped_at", "chosen_at")
+    counts = ("rows", "attempts", "created", "evicted", "visits", "checks", "step_work", "pace")
+    shares = ("kept_share", "full_share")
     return {
-        "keeper": (keeper, (*chosen, "window_rows", "rows_seen", "memory", "total_ns", "chunk_rows")),
-        "sketch": (keeper.sketch, (*counts, "chain_visits", "cells", "ended", "made")),
+        "keeper": (keeper, (*chosen, "window_rows", "rows_seen", "memory_bytes", "total_ns", "chunk_rows")),
+        "sketch": (keeper.sketch, (*counts, *shares, "chain_visits", "cells", "ended", "made")),
         "meter": (keeper.meter, ("bound_ns", "average_ns")),
         "control": (keeper.control, ("over", "measured", "predicted", "target")),
         "tariff": (keeper.tariff, ("squares", "products")),
@@ -34,8 +35,8 @@ def _parts(keeper: Keeper) -> dict[str, tuple[object, tuple[str, ...]]]:
 
 def keeper_to_bytes(keeper: Keeper) -> bytes:
     values: dict[str, Value] = {"ages": keeper.ages, "features": np.array(keeper.features, np.int64)}
-    for part, (owner, names) in _parts(keeper).items():
-        values |= {f"{part}.{name}": getattr(owner, name) for name in names}
+    for group, (owner, names) in _stored_fields(keeper).items():
+        values |= {f"{group}.{name}": getattr(owner, name) for name in names}
     values |= {f"chunk.{name}": getattr(keeper.chunk, name) for name in _CHUNK}
     values |= {f"policy.{name}": value for name, value in keeper.policy.to_values().items()}
     values["samples"] = np.array(keeper.learning.samples, np.int64)
@@ -51,19 +52,19 @@ def keeper_to_bytes(keeper: Keeper) -> bytes:
 
 
 def keeper_from_bytes(data: bytes, keeper: Keeper) -> Keeper:
-    """Into a new keeper of the same plan; raises STATE_FORMAT for bytes that don't fit it."""
+    """Fills a new keeper of the same plan. Raises STATE_FORMAT for bytes that don't fit it."""
     values: dict[str, Any] = unpacked(data)
     with reading(_STATE):
         _check_plan(values, keeper)
         keeper.learning = _learning(values, keeper)
         keeper.start_classes()
-        given_ns = keeper.meter.bound_ns
+        bound_ns = keeper.meter.bound_ns
         _check_values(values, keeper)
-        for part, (owner, names) in _parts(keeper).items():
+        for group, (owner, names) in _stored_fields(keeper).items():
             for name in names:
-                setattr(owner, name, values[f"{part}.{name}"])
-        # A bound may be another one than before; one that was measured stays.
-        keeper.meter.bound_ns = np.where(np.isnan(given_ns), keeper.meter.bound_ns, given_ns)
+                setattr(owner, name, values[f"{group}.{name}"])
+        # Bounds may have changed since. Bounds that were measured stay.
+        keeper.meter.bound_ns = np.where(np.isnan(bound_ns), keeper.meter.bound_ns, bound_ns)
         keeper.chunk = ChunkSoFar(**{name: values[f"chunk.{name}"] for name in _CHUNK})
         keeper.policy.restore({name: values[f"policy.{name}"] for name in keeper.policy.to_values()})
         if "orders.masks" in values:
@@ -80,16 +81,16 @@ _POSITIVE = (1e-9, float(LARGEST))
 _LIMITS = {
     **{f"sketch.{name}": COUNT for name in ("rows", "attempts", "created", "evicted", "visits", "checks", "pace")},
     **{f"sketch.{name}": COUNT for name in ("step_work", "chain_visits", "cells", "ended", "made")},
-    **{f"{owner}.{name}": SHARE for owner in ("sketch", "keeper") for name in ("kept", "whole")},
+    **{f"{owner}.{name}": SHARE for owner in ("sketch", "keeper") for name in ("kept_share", "full_share")},
     **{f"keeper.{name}": COUNT for name in ("looked_at", "regrouped_at", "chosen_at", "rows_seen", "total_ns")},
     **{f"chunk.{name}": COUNT for name in _CHUNK},
     "keeper.window_rows": _POSITIVE,
     "keeper.chunk_rows": (1, LARGEST),
-    "keeper.memory": COUNT,
+    "keeper.memory_bytes": COUNT,
     "calibration.events": COUNT,
     "accounts.rows": COUNT,
 }
-"""The least and the greatest number of each field. What isn't named here may be anything, also no number."""
+"""Smallest and largest number of each field. Other fields may have any value, NaN included."""
 
 
 def _check_plan(values: dict[str, Any], keeper: Keeper) -> None:
@@ -99,7 +100,7 @@ def _check_plan(values: dict[str, Any], keeper: Keeper) -> None:
 
 
 def _learning(values: dict[str, Any], keeper: Keeper) -> Learning:
-    """The edges of classes: so few and in such an order as they are learnt."""
+    """The edges of classes, checked for their number and order."""
     check_like(_STATE, "samples", values["samples"], np.array(keeper.learning.samples, np.int64))
     check_knowledge(_STATE, values, {"samples": COUNT})
     edges = []
@@ -116,16 +117,16 @@ def _learning(values: dict[str, Any], keeper: Keeper) -> Learning:
 
 
 def _check_values(values: dict[str, Any], keeper: Keeper) -> None:
-    for part, (owner, names) in _parts(keeper).items():
+    for group, (owner, names) in _stored_fields(keeper).items():
         for name in names:
-            check_like(_STATE, name, values[f"{part}.{name}"], getattr(owner, name))
+            check_like(_STATE, name, values[f"{group}.{name}"], getattr(owner, name))
     for name in _CHUNK:
         check_like(_STATE, name, values[f"chunk.{name}"], getattr(keeper.chunk, name))
     check_knowledge(_STATE, values, _LIMITS)
 
 
 def _orders(values: dict[str, Any], keeper: Keeper) -> Orders:
-    slots = keeper.kept.size
+    slots = keeper.kept_share.size
     masks, threshold = values["orders.masks"], values["orders.threshold"]
     words = words_for(keeper.shape.patterns)
     check_shapes(

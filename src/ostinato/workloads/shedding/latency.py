@@ -1,7 +1,7 @@
-"""Measured time -> the latency of each pattern, who is overloaded, and how often the bound was kept.
+"""Measured time -> the latency of each pattern, the overloaded patterns, and how often bounds were kept.
 
-The latency of a pattern is the time of a chunk by the share of its steps in all work, over the chunk's events: what
-other patterns alone cause doesn't count. It moves slowly enough that one costly event isn't an overload.
+The latency of a pattern is the chunk's time per event, times the fraction of the work on steps of that pattern. Work
+that only other patterns cause doesn't count. The average moves slowly enough that one costly event is no overload.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _PER_OCTAVE = 8
 _OCTAVES = 48
-"""Of nanoseconds: from one to three days."""
+"""Range of the histogram: from one nanosecond to three days."""
 CALIBRATION_WINDOWS, CALIBRATION_EVENTS = 4.0, 4096
-"""A bound given as a ratio is measured over at least so many windows and events; the first window only fills."""
+"""Calibration of a ratio takes at least so many windows and events. The first window isn't measured: it only fills."""
 
 
 @dataclass(slots=True)
 class LatencyMeter:
-    """One entry for each pattern. `bound_ns` is infinite where there is none, NaN before it is calibrated."""
+    """One entry for each pattern. `bound_ns` is infinite without a bound, and NaN before calibration."""
 
     bound_ns: Reals
     average_ns: Reals = field(init=False)
     """Moving average; NaN before the first chunk."""
     histogram: Reals = field(init=False)
-    """[pattern, bucket] events by the latency of their chunk; from the first chunk under a bound on only of those."""
+    """[pattern, bucket] events by the latency of their chunk. From the first chunk under a bound on, only such chunks
+    count."""
     events: float = 0.0
     bounded: Reals = field(init=False)
-    """Events that came while there was a bound."""
+    """[pattern] events that came while there was a bound."""
     within: Reals = field(init=False)
-    """Of these, those whose chunk kept it."""
+    """[pattern] those of them whose chunk kept the bound."""
 
     def __post_init__(self) -> None:
         patterns = len(self.bound_ns)
@@ -41,12 +42,12 @@ class LatencyMeter:
         self.histogram = np.zeros((patterns, _OCTAVES * _PER_OCTAVE))
         self.within, self.bounded = np.zeros(patterns), np.zeros(patterns)
 
-    def observe(self, latency_ns: Reals, events: int, memory_events: float) -> None:
-        """`latency_ns` per event of a chunk; the average forgets within `memory_events`."""
-        share = 1.0 - 0.5 ** (events / max(memory_events, 1.0))
+    def observe(self, latency_ns: Reals, events: int, half_life_events: float) -> None:
+        """`latency_ns`: per event of a chunk. `half_life_events`: half-life of the average."""
+        share = 1.0 - 0.5 ** (events / max(half_life_events, 1.0))
         known = np.isfinite(self.average_ns)
         self.average_ns = np.where(known, self.average_ns + share * (latency_ns - self.average_ns), latency_ns)
-        # Of what came before the bound was calibrated nothing is said beside how it was kept.
+        # Latencies from before the calibration don't belong beside the share of events within the bound.
         self.histogram[~np.isnan(self.bound_ns) & (self.bounded == 0)] = 0
         bucket = np.clip(np.log2(np.maximum(latency_ns, 1.0)) * _PER_OCTAVE, 0, self.histogram.shape[1] - 1)
         self.histogram[np.arange(len(latency_ns)), bucket.astype(np.int64)] += events
@@ -56,20 +57,20 @@ class LatencyMeter:
 
     @property
     def headroom(self) -> float:
-        """How many times as long an event might take in the pattern that is closest to its bound; 1 without a bound."""
+        """Bound divided by latency, of the pattern that is closest to its bound; 1 without a bound."""
         room = self.bound_ns / np.maximum(self.average_ns, 1.0)
         known = room[np.isfinite(room)]
         return float(known.min()) if len(known) else 1.0
 
     def restart(self) -> None:
-        """For the report of another call; what is moving moves on."""
+        """Starts the report of another call. The moving average goes on."""
         average = self.average_ns
         self.events = 0.0
         self.__post_init__()
         self.average_ns = average
 
     def quantile_ns(self, share: float) -> Reals:
-        """The upper end of the bucket in which the share of events is reached: at most an eighth octave too high."""
+        """Upper end of the bucket that holds this quantile: at most an eighth octave too high."""
         if not self.events:
             return np.full(len(self.bound_ns), np.nan)
         sums = np.cumsum(self.histogram, axis=1)
@@ -79,10 +80,10 @@ class LatencyMeter:
 
 @dataclass(slots=True)
 class Calibration:
-    """Bounds given as a ratio: of the latency while nothing is dropped."""
+    """Measures the latency without shedding, for bounds that are given as a ratio of it."""
 
     ratio: Reals
-    """[pattern] NaN for those without."""
+    """[pattern] NaN without a ratio."""
     latency_sum: Reals = field(init=False)
     events: int = 0
 
@@ -90,7 +91,7 @@ class Calibration:
         self.latency_sum = np.zeros(len(self.ratio))
 
     def observe(self, latency_ns: Reals, events: int, seen: int, window_events: float) -> Reals | None:
-        """A chunk, the last of `seen` events; the bounds in nanoseconds as soon as enough is known."""
+        """Adds a chunk, the last of `seen` events. Gives the bounds in nanoseconds once enough is known."""
         if seen <= window_events:
             return None
         self.latency_sum = self.latency_sum + latency_ns * events
@@ -101,6 +102,6 @@ class Calibration:
 
 
 def overloaded(now: Bools, average: Reals, unshed: Reals, bound: Reals, leave_below: float = 0.9) -> Bools:
-    """Overload begins above the bound, and ends where everything could be kept well below it. What is measured under
-    shedding can't tell that: it is below the bound because of the shedding."""
+    """Overload begins above the bound. It ends where everything could be kept well below the bound (`unshed`: predicted
+    latency of that). The measured latency can't tell: it is low because of the shedding."""
     return np.where(now, ~(unshed < leave_below * bound), average > bound)

@@ -1,4 +1,4 @@
-"""Named arrays and numbers -> bytes, and back: the form in which a keeper's knowledge is kept between two calls."""
+"""Named arrays and numbers -> bytes, and back: how a keeper's knowledge is stored between two calls."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _WHAT = "what was learnt for the bounds, in the state of this workload,"
 def packed(values: Mapping[str, Value]) -> bytes:
     """Compressed: most counts of most classes are zero."""
     described: dict[str, object] = {}
-    parts = []
+    arrays = []
     for name, value in values.items():
         if isinstance(value, np.ndarray):
             described[name] = [value.dtype.str, list(value.shape)]
-            parts.append(np.ascontiguousarray(value).tobytes())
+            arrays.append(np.ascontiguousarray(value).tobytes())
         else:
             described[name] = value
     head = json.dumps(described).encode()
-    return _HEADER.pack(_MAGIC, VERSION, len(head)) + head + zlib.compress(b"".join(parts), 1)
+    return _HEADER.pack(_MAGIC, VERSION, len(head)) + head + zlib.compress(b"".join(arrays), 1)
 
 
 def unpacked(data: bytes) -> dict[str, Value]:
@@ -61,7 +61,7 @@ def _unpacked(described: dict[str, Any], compressed: bytes) -> dict[str, Value]:
 
 
 def _decompressed(data: bytes, size: int) -> bytes:
-    """Not more than is expected: a few bytes may stand for gigabytes."""
+    """Stops at the expected size: a few bytes may stand for gigabytes."""
     reader = zlib.decompressobj()
     body = reader.decompress(data, size + 1)
     if len(body) != size or not reader.eof or reader.unused_data:

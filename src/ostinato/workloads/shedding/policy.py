@@ -15,7 +15,7 @@ from ostinato.workloads.shedding.packed import Value
 
 if TYPE_CHECKING:
     from ostinato.workloads.shedding.keeper import Keeper
-    from ostinato.workloads.shedding.limits import Measured
+    from ostinato.workloads.shedding.limits import Measurements
     from ostinato.workloads.shedding.state_selection import Selection
 
 Bools = NDArray[np.bool_]
@@ -46,7 +46,7 @@ class SheddingPolicy(Protocol):
         """None: every event is matched."""
         ...
 
-    def choose(self, keeper: Keeper, now: Measured) -> Selection | None:
+    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
         """Selects the partial matches to keep; None: all of them."""
         ...
 

@@ -1,7 +1,7 @@
-"""Sketch -> how many partial matches there would be if none were dropped.
+"""Sketch -> the number of partial matches that there would be if none were dropped.
 
-What was dropped has no children that could be counted. So the numbers of first events, which are all counted, are
-carried forward: by how often a partial match is visited, and by what comes out of a visit.
+Dropped partial matches have no children to count. But all first events are counted. So their numbers are carried
+forward, by the visits that a partial match gets and by the children that a visit makes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ Reals = NDArray[np.float64]
 
 
 def undropped(sketch: Sketch) -> Reals:
-    """[class, age] those that would live through the age, per event. Loops are followed as far as `worth.py` does."""
+    """[class, age] partial matches that would live through the age, per event. Loops are followed as far as in
+    `worth.py`."""
     shape = sketch.shape
     parents: list[list[int]] = [[] for _ in range(shape.nodes)]
     for node, child in shape.pairs:
@@ -36,7 +37,7 @@ def undropped(sketch: Sketch) -> Reals:
 
 
 def _children_a_visit(sketch: Sketch, node: int, child: int) -> Reals:
-    """[class of the node, class of the child]; a class that was rarely visited is taken to be like the others."""
+    """[class of the node, class of the child] births per visit. A class with few visits gets the node's average."""
     births, visits = sketch.chain(node, child), sketch.chain_visits[sketch.of(node)]
     usual = births.sum(axis=0) / max(float(visits.sum()), 1.0)
     return np.asarray((births + PRIOR_VISITS * usual) / (visits + PRIOR_VISITS)[:, None])

@@ -1,4 +1,5 @@
-"""What a bounded run gave up, how it kept to its bounds, and what deciding cost: values, a table, a text."""
+"""The report of a bounded run: its losses, how it kept its bounds, and the cost of deciding; as values, table and
+text."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from ostinato.calls.bounds import Bounds
 from ostinato.workloads.shedding.latency import CALIBRATION_EVENTS, CALIBRATION_WINDOWS
 
 MOST_PERIODS = 512
-"""Of which the report keeps account; beyond, neighbours are put together."""
+"""Largest number of periods in a report. Beyond that, neighbouring periods are joined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,28 +23,28 @@ class PatternReport:
     matches: int
     """Each once for every window that holds it."""
     dropped: int
-    """Times a partial match was dropped for this pattern, or not made."""
+    """Partial matches that were dropped for this pattern, or not made."""
     lost_estimate: float | None
-    """0 where no match can be missing. None, like the recall: unknown, for something was dropped in this call or in an
-    earlier one, or the policy leaves out events."""
+    """0 where no match can be missing. None, like the recall, where it is unknown: partial matches were dropped in this
+    call or in an earlier one, or the policy leaves out events."""
     recall_estimate: float | None
     """1 where no match can be missing, otherwise None."""
     bound_ns: float | None
     calibrated_events: int | None
-    """For a bound given as a ratio: how many events ran without a bound first; None for others."""
+    """For a bound given as a ratio: events that were matched without a bound first. None for other bounds."""
     latency_p50_ns: float | None
-    """None, like the others, where no chunk has ended. Of chunks under the bound, as soon as it is calibrated."""
+    """None, like the others, where no chunk has ended. Once the bound is calibrated, only chunks under it count."""
     latency_p95_ns: float | None
     latency_p99_ns: float | None
     within_bound: float
-    """The share of events in chunks that kept the latency bound; 1 without one."""
+    """Fraction of the events whose chunk kept the latency bound; 1 without a bound."""
     overhead: float
-    """Time spent on deciding, by the time spent on matching."""
+    """Time for deciding, as a fraction of the time for matching."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """About one window of events, or several, where there are many."""
+    """About one window of events, or several joined ones."""
 
     first_event: int
     """Number in the stream, from 0."""
@@ -63,7 +64,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one engine gave up in one call, and how it kept to what its patterns have to keep to together."""
+    """The losses of one engine in one call, and how it kept the bounds."""
 
     patterns: tuple[PatternReport, ...]
     periods: tuple[Period, ...] = ()
@@ -71,14 +72,14 @@ class Report:
     sheds_input: bool = False
     """Whether the policy leaves out events. They aren't counted as dropped."""
     bounds: Bounds | None = None
-    """The engine's part of what was allowed."""
+    """The bounds of this engine."""
     memory_bytes: int | None = None
-    """Of partial matches: the most that was measured when something was decided; None without a bound on it."""
+    """Largest size of the partial matches at a decision; None without a memory bound."""
     spent_ns: int = 0
     """On matching and deciding."""
 
     def table(self) -> pa.Table:
-        """A row for each pattern. What holds for the engine is the same in all of them, and not to be added up."""
+        """A row for each pattern. Values of the engine are the same in all rows; don't add them up."""
         together = {
             "memory_bytes": self.memory_bytes,
             "memory_bound_bytes": None if self.bounds is None else self.bounds.memory_bytes,
@@ -91,7 +92,7 @@ class Report:
         return pa.table({name: pa.array(values, _TYPES.get(name, pa.float64())) for name, values in columns.items()})
 
     def by_period(self) -> pa.Table:
-        """A row for each pattern and period. Losses of a period are known where those of the whole call are."""
+        """A row for each pattern and period. Losses of a period are known where those of the call are."""
         rows = [(period, at, pattern.query) for period in self.periods for at, pattern in enumerate(self.patterns)]
         return pa.table(
             {
@@ -116,7 +117,7 @@ class Report:
         return f"an unknown number given up (recall unknown: {why}, and the matches they would have made aren't known)"
 
     def _latency_words(self, row: PatternReport) -> str:
-        """The bound on a pattern's latency, and how it was kept."""
+        """The latency bound of a pattern, and how it was kept."""
         if row.bound_ns is not None:
             kept = f"kept for {row.within_bound:.1%} of the events"
             if row.calibrated_events is None:
@@ -163,7 +164,7 @@ def with_period(periods: tuple[Period, ...], period: Period) -> tuple[Period, ..
 
 
 def at_most(periods: tuple[Period, ...], count: int) -> tuple[Period, ...]:
-    """So many periods of the same events: neighbours are put together."""
+    """At most `count` periods over the same events. Neighbours are joined."""
     while len(periods) > count:
         pairs = zip(periods[::2], periods[1::2], strict=False)
         periods = tuple(a.joined(b) for a, b in pairs) + periods[len(periods) // 2 * 2 :]
@@ -174,8 +175,8 @@ def _line(row: PatternReport, given_up: str, bound: str) -> str:
     latency = ""
     if row.latency_p50_ns is not None and row.latency_p99_ns is not None:
         latency = f"latency {_time(row.latency_p50_ns)} median, {_time(row.latency_p99_ns)} at 99 %"
-    found = f"{row.query}: {row.matches:,} matches, {given_up}, {row.dropped:,} partial matches dropped"
-    return "; ".join(filter(None, (found, bound, latency, f"deciding took {_beside(row.overhead)}")))
+    matches = f"{row.query}: {row.matches:,} matches, {given_up}, {row.dropped:,} partial matches dropped"
+    return "; ".join(filter(None, (matches, bound, latency, f"deciding took {_beside(row.overhead)}")))
 
 
 def _beside(overhead: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.workloads.shedding.limits import Measured
+from ostinato.workloads.shedding.limits import Measurements
 from ostinato.workloads.shedding.packed import Value
 from ostinato.workloads.shedding.policy import InputShedding
 from ostinato.workloads.shedding.sketch import Sketch
@@ -31,7 +31,7 @@ class Sharp:
         """Expected yield and cost of partial matches; see `worth.estimate`."""
         return estimate(sketch, model, price)
 
-    def choose(self, keeper: Keeper, now: Measured) -> Selection | None:
+    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
         model = keeper.cost_model()
         if keeper.estimates is None:
             price = price_of(node_cut(keeper.shape, keeper.cut))

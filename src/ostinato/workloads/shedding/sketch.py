@@ -1,10 +1,10 @@
-"""Ledger -> Sketch: what has been seen of each class lately, with old counts fading (SHARP's historical data sketch).
+"""Ledger -> Sketch: recent counts of each class, with old ones fading (SHARP's historical data sketch).
 
-The paper counts the complete matches of each key. Those are rare: most classes would wait many windows for their first.
-Here the sketch counts which classes come out of which, so what a class is worth follows from what its children are
-worth (`worth.py`), and a class is known after a few visits.
+The paper counts the complete matches of each key. They are rare: most classes would wait many windows for the first
+one. Here the sketch counts the classes of the children of each class. The worth of a class follows from the worth of
+its children (`worth.py`), so a class is known after a few visits.
 
-Rates (attempts, visits) fade within a window or so: they follow the load. Chains fade slowly: they are knowledge.
+Rates (attempts, visits) fade within about a window, since they follow the load. Chains fade slowly: they are knowledge.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ from ostinato.workloads.matcher.plan_shape import PlanLinks, PlanShape, links_of
 Reals = NDArray[np.float64]
 STEADY = 0.98
 ENOUGH = 20.0
-"""Partial matches that a pace is taken from, at least; and so many of the usual pace count beside them."""
+"""Smallest number of partial matches for a pace of their own. As many with the usual pace are added to them."""
 ENOUGH_FIRST = 16.0
 """First events that must have come before the window is measured."""
 
 
 WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
 SAME_WINDOW = 1.1
-"""By how much, at most, a window is taken to have changed from one lesson to the next where its length is a guess."""
+"""Largest factor by which a window changes from one lesson to the next, where its length is a guess."""
 
 
-def next_window(before: float, found: float | None, rows: int, is_guess: bool) -> float:
-    """The window in rows, after a lesson of so many; None: nothing was found."""
-    if found is None:
+def next_window(before: float, window_rows: float | None, rows: int, is_guess: bool) -> float:
+    """The window in rows, after a lesson of `rows` events. `window_rows`: as measured; None: unknown."""
+    if window_rows is None:
         return before
     if is_guess:
-        found = min(max(found, before / SAME_WINDOW), before * SAME_WINDOW)
-    return before + min(1.0, rows / before) * (min(max(found, SHORTEST_WINDOW), LONGEST_WINDOW) - before)
+        window_rows = min(max(window_rows, before / SAME_WINDOW), before * SAME_WINDOW)
+    return before + min(1.0, rows / before) * (min(max(window_rows, SHORTEST_WINDOW), LONGEST_WINDOW) - before)
 
 
 def living(made: Reals) -> Reals:
-    """[class, age at making] -> [class, age]: those that live through the age. Half of those made in it count."""
+    """[class, age when made] -> [class, age]: partial matches that live through the age. Those made in it count
+    half."""
     return np.cumsum(made, axis=1) - 0.5 * made
 
 
 @dataclass(slots=True)
 class Sketch:
-    """Counts by class or slot ([class, age]), all of them faded. Changed in place by `observe`."""
+    """Faded counts by class or slot ([class, age]). `observe` changes them in place."""
 
     shape: PlanShape
     class_at: NDArray[np.int64]
@@ -62,16 +63,16 @@ class Sketch:
     checks: Reals = field(init=False)
     """[node]"""
     step_work: Reals = field(init=False)
-    kept: Reals = field(init=False)
-    """[class, age] which share the orders kept for some pattern, on average."""
-    whole: Reals = field(init=False)
-    """[class, age] and for all patterns."""
+    kept_share: Reals = field(init=False)
+    """[class, age] mean fraction that the orders kept for at least one pattern."""
+    full_share: Reals = field(init=False)
+    """[class, age] mean fraction that they kept for all patterns."""
     chain_visits: Reals = field(init=False)
-    """[class] visits to whole ones: chains are learnt from those."""
+    """[class] visits to whole partial matches (`ledger.py`): chains are learnt from those."""
     cells: Reals = field(init=False)
     """All chains, one behind the other."""
     chain_at: dict[tuple[int, int], int] = field(init=False)
-    """By (node, child) where its chain begins."""
+    """By (node, child) the first cell of the chain."""
     chain_begins: NDArray[np.int64] = field(init=False)
     """The same in the order of `links.child`."""
     parent_of: NDArray[np.int64] = field(init=False)
@@ -80,18 +81,18 @@ class Sketch:
     node_of: NDArray[np.int64] = field(init=False)
     """[class]"""
     ended: Reals = field(init=False)
-    """[class, pattern] matches of which such a partial match was the last, out of whole ones."""
+    """[class, pattern] matches that whole partial matches of the class completed."""
     made: Reals = field(init=False)
-    """[class] partial matches made whole; fades as chains do."""
+    """[class] whole partial matches that were made; fades as chains do."""
     pace: Reals = field(init=False)
-    """[node] visits that a partial match gets in one age."""
+    """[node] visits of a partial match in one age."""
 
     def __post_init__(self) -> None:
         classes, at = int(self.class_at[-1]), self.class_at
         self.attempts, self.created, self.evicted, self.visits = (np.zeros((classes, self.ages)) for _ in range(4))
         self.checks = np.zeros(self.shape.nodes)
         self.step_work = np.zeros(len(self.shape.step_source))
-        self.kept, self.whole = np.ones((classes, self.ages)), np.ones((classes, self.ages))
+        self.kept_share, self.full_share = np.ones((classes, self.ages)), np.ones((classes, self.ages))
         self.pace = np.ones(self.shape.nodes)
         self.chain_visits, self.made = np.zeros(classes), np.zeros(classes)
         self.ended = np.zeros((classes, self.shape.patterns))
@@ -123,9 +124,10 @@ class Sketch:
         """Sums over the classes of each node. Every node has at least one class."""
         return np.add.reduceat(of_classes, self.class_at[:-1], axis=0)
 
-    def observe(self, counted: Ledger, rows: int, kept: Reals, whole: Reals, fade: float, slow_fade: float) -> None:
-        """`counted`: what the ledger grew by over `rows` events, while `kept` of each slot was kept for some pattern,
-        and `whole` for all of them."""
+    def observe(
+        self, counted: Ledger, rows: int, kept_share: Reals, full_share: Reals, fade: float, slow_fade: float
+    ) -> None:
+        """`counted`: growth of the ledger over `rows` events. The shares are those of the orders during that time."""
         slots = self.attempts.shape
         created, visits = counted.created.reshape(slots), counted.visits.reshape(slots)
         self.rows = self.rows * fade + rows
@@ -135,8 +137,8 @@ class Sketch:
         self.visits = self.visits * fade + visits
         self.checks = self.checks * fade + self.by_node(counted.checks.astype(np.float64))
         self.step_work = self.step_work * fade + counted.step_work
-        self.kept = self.kept * fade + kept * (1 - fade)
-        self.whole = self.whole * fade + whole * (1 - fade)
+        self.kept_share = self.kept_share * fade + kept_share * (1 - fade)
+        self.full_share = self.full_share * fade + full_share * (1 - fade)
         self.ended = self.ended * slow_fade + counted.whole_ended
         self.made = self.made * slow_fade + counted.whole_made
         self.chain_visits = self.chain_visits * slow_fade + counted.whole_visits
@@ -144,26 +146,26 @@ class Sketch:
         self._observe_pace()
 
     def window_rows(self, live: NDArray[np.int64]) -> float | None:
-        """The window in rows of the stream, by Little's law: how many first events are alive for each that came, were
-        all of them kept for the whole window. `live`: [class] partial matches now. None: too few have come."""
+        """The window in rows of the stream, by Little's law: living first events for each that came, as if all of them
+        were kept. `live`: [class] partial matches now. None: too few first events have come."""
         first = self.shape.first[self.node_of]
         created = self.created[first].sum(axis=1)
         if float(created.sum()) < ENOUGH_FIRST:
             return None
-        kept = np.minimum.accumulate(self.kept[first], axis=1).mean(axis=1)
-        return float(live[first].sum()) * self.rows / float((created * kept).sum())
+        survival = np.minimum.accumulate(self.kept_share[first], axis=1).mean(axis=1)
+        return float(live[first].sum()) * self.rows / float((created * survival).sum())
 
     def doubt(self, node: int, remains: float) -> None:
-        """What was learnt of a node, and of what leads to it, counts for less from now on."""
+        """Lowers the weight of the knowledge about a node and its parents by the factor `remains`."""
         for parent in {node} | {n for n, c in self.shape.pairs if c == node}:
             self.chain_visits[self.of(parent)] *= remains
             for child in self.shape.children[parent]:
                 self.chain(parent, child)[:] *= remains
 
     def _observe_pace(self) -> None:
-        """From slots that were kept whole up to their age: of others we don't know how many were there to visit.
-        Evicted partial matches were there up to the age of their eviction."""
-        steady = np.minimum.accumulate(self.whole, axis=1) > STEADY
+        """Takes the pace from slots of which nothing was dropped up to their age. Of others the number of partial
+        matches is unknown. Evicted partial matches were there up to the age of their eviction."""
+        steady = np.minimum.accumulate(self.full_share, axis=1) > STEADY
         visited = self.by_node((self.visits * steady).sum(axis=1))
         present = self.by_node((living(self.created - self.evicted) * steady).sum(axis=1))
         usual = (float(visited.sum()) + ENOUGH) / (float(present.sum()) + ENOUGH)

@@ -1,4 +1,4 @@
-"""What a call of a bounded engine gave up and took, added up; and what the report says of it."""
+"""Counts and times of one call of a bounded engine -> the rows of its report."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ Reals = NDArray[np.float64]
 
 @dataclass(slots=True)
 class Tally:
-    """[pattern] counts; those of a period since it began."""
+    """[pattern] counts of the call, and of the present period."""
 
     dropped: Reals
-    found: Reals
+    completed: Reals
     """Complete matches, each once, however many windows hold it."""
     periods: tuple[Period, ...] = ()
     period_rows: int = 0
     period_end: int = 0
     """The row of the stream up to which the period is counted."""
     before: tuple[Reals, Reals] = field(init=False)
-    """Dropped and found when the period began."""
+    """`dropped` and `completed` when the period began."""
     matching_ns: int = 0
     deciding_ns: int = 0
 
     def __post_init__(self) -> None:
-        self.before = (self.dropped, self.found)
+        self.before = (self.dropped, self.completed)
 
     def add(self, counted: Ledger, rows: int) -> None:
         self.dropped = self.dropped + counted.dropped.sum(axis=0)
-        self.found = self.found + counted.completed.sum(axis=0)
+        self.completed = self.completed + counted.completed.sum(axis=0)
         self.period_rows += rows
 
     def close_period(self) -> None:
-        now = (self.dropped, self.found)
-        dropped, found = (one - before for one, before in zip(now, self.before, strict=True))
+        now = (self.dropped, self.completed)
+        dropped, completed = (one - before for one, before in zip(now, self.before, strict=True))
         begins = self.period_end - self.period_rows
-        counts = tuple(dropped.astype(int).tolist()), tuple(found.astype(int).tolist())
+        counts = tuple(dropped.astype(int).tolist()), tuple(completed.astype(int).tolist())
         self.periods = with_period(self.periods, Period(begins, self.period_rows, *counts))
         self.period_rows, self.before = 0, now
 
@@ -57,7 +57,7 @@ def pattern_reports(keeper: Keeper, tally: Tally, events: int, matches: tuple[in
     quantiles = [meter.quantile_ns(share) for share in (0.5, 0.95, 0.99)]
     rows = []
     for at, count in enumerate(matches):
-        bound, asked = float(meter.bound_ns[at]), keeper.bounds.latency[at]
+        bound, requested = float(meter.bound_ns[at]), keeper.bounds.latency[at]
         is_exact = keeper.nothing_lost(at)
         p50, p95, p99 = (float(of[at]) for of in quantiles) if meter.events else (None, None, None)
         rows.append(
@@ -69,7 +69,7 @@ def pattern_reports(keeper: Keeper, tally: Tally, events: int, matches: tuple[in
                 lost_estimate=0.0 if is_exact else None,
                 recall_estimate=1.0 if is_exact else None,
                 bound_ns=bound if np.isfinite(bound) else None,
-                calibrated_events=keeper.calibration.events if asked is not None and asked.ratio else None,
+                calibrated_events=keeper.calibration.events if requested is not None and requested.ratio else None,
                 latency_p50_ns=p50,
                 latency_p95_ns=p95,
                 latency_p99_ns=p99,

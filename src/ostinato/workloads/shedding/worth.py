@@ -1,8 +1,8 @@
-"""Sketch -> Estimates: what a partial match of each class and age will still yield and cost (SHARP, Section 4.2).
+"""Sketch -> Estimates: future yield and cost of a partial match of each class and age (SHARP, Section 4.2).
 
-A partial match is visited `pace` times in each age. A visit costs its work and, by the chains, gives children, which
-are worth and cost what they are at that age: so both follow from the last nodes backwards. What won't be kept anyway
-at the present price is left out of both, so a prefix isn't blamed for descendants that are dropped at birth.
+A partial match is visited `pace` times in each age. A visit costs its work. By the chains it makes children, which have
+their own worth and cost at that age. So both are computed from the last nodes backwards. Descendants that the present
+price would drop at birth are left out, so a prefix isn't charged for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ostinato.workloads.shedding.sketch import Sketch, living
 from ostinato.workloads.shedding.tariff import BIRTH, CHECK, VISIT
-from ostinato.workloads.shedding.worth_kernel import PRIOR_VISITS, Asked, Found, Known, work_out
+from ostinato.workloads.shedding.worth_kernel import PRIOR_VISITS, EstimateArrays, SketchArrays, Stakes, work_out
 
 Reals = NDArray[np.float64]
 Kernel = Callable[..., Any]
@@ -24,47 +24,49 @@ Kernel = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """`weights` are those of the patterns whose matches are at stake. `alpha` as in Section 5: 0 counts work, 1 counts
-    partial matches (memory)."""
+    """`weights`: of the patterns whose matches are at stake. `alpha` as in Section 5: 0 counts work, 1 counts partial
+    matches (memory)."""
 
     weights: Reals
     alpha: float = 0.0
     prices: Reals = field(default_factory=lambda: np.ones(4))
-    """Of the work, as in `tariff.py`."""
+    """Prices of the work, as in `tariff.py`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
+    """Of one partial match of each class and age, or of all of them per event."""
+
     quality: Reals
-    """[class, age] by which partial matches are ordered; infinite where keeping one costs nothing."""
+    """[class, age] order of partial matches; infinite where keeping one costs nothing."""
     worth: Reals
-    """Expected matches of one made at an age (Delta+): those of node n from `worth_at[n]` on, [class of the node,
-    pattern of the node, age]."""
+    """Expected matches of a partial match made at an age (Delta+). Node n has [class of the node, pattern of the node,
+    age] from `worth_at[n]` on."""
     worth_at: NDArray[np.int64]
     cost: Reals
-    """[class, age] work that one made at that age, and its descendants, will cause (Delta-)."""
+    """[class, age] future work of a partial match made at that age, and of its descendants (Delta-)."""
     work: Reals
-    """[class, age] work per event that such partial matches themselves cause where all of them are kept."""
+    """[class, age] own work of such partial matches per event, if all of them are kept."""
     living: Reals
-    """[class, age] partial matches that come through the age, per event, where all of them are kept."""
+    """[class, age] partial matches that live through the age, per event, if all of them are kept."""
 
 
 def estimate(sketch: Sketch, model: CostModel, price: Reals, work_out: Kernel = work_out) -> Estimates:
-    """`price`: [node, pattern] the least quality that is kept for the pattern; 0 keeps everything. `work_out` may be
+    """`price`: [node, pattern] smallest quality that is kept for the pattern; 0 keeps everything. `work_out` may be
     another kernel with the arguments of `worth_kernel.work_out`."""
     held = sketch.pace[sketch.node_of] * _work_of_visit(sketch, model.prices)
     present = living(sketch.created).sum(axis=1)
-    typical = float(held @ present) / max(float(present.sum()), 1.0)  # what memory is measured in beside work
-    asked = Asked(model.weights, price, (1 - model.alpha) * held + model.alpha * typical)
-    links, found = sketch.links, _room(sketch)
-    work_out(links, _known(sketch), asked, found)
+    typical = float(held @ present) / max(float(present.sum()), 1.0)  # the unit of memory beside work
+    stakes = Stakes(model.weights, price, (1 - model.alpha) * held + model.alpha * typical)
+    out = _new_arrays(sketch)
+    work_out(sketch.links, _arrays_of(sketch), stakes, out)
     per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
     work = per_event * held[:, None]
-    return Estimates(found.quality, found.worth, found.worth_at, found.cost, work, per_event)
+    return Estimates(out.quality, out.worth, out.worth_at, out.cost, work, per_event)
 
 
-def _known(sketch: Sketch) -> Known:
-    return Known(
+def _arrays_of(sketch: Sketch) -> SketchArrays:
+    return SketchArrays(
         sketch.class_at,
         sketch.chain_begins,
         sketch.cells,
@@ -76,13 +78,13 @@ def _known(sketch: Sketch) -> Known:
     )
 
 
-def _room(sketch: Sketch) -> Found:
+def _new_arrays(sketch: Sketch) -> EstimateArrays:
     ages = sketch.ages
     sizes, patterns = np.diff(sketch.class_at), np.diff(sketch.links.column_at)
     most_classes, most_patterns = int(sizes.max(initial=0)), int(patterns.max(initial=0))
     slots = (int(sketch.class_at[-1]), ages)
     worth_at = np.cumsum([0, *(sizes * patterns * ages)]).astype(np.int64)
-    return Found(
+    return EstimateArrays(
         worth_at,
         np.zeros(int(worth_at[-1])),
         np.zeros(sketch.shape.nodes, np.bool_),
@@ -95,17 +97,17 @@ def _room(sketch: Sketch) -> Found:
 
 
 def _work_of_visit(sketch: Sketch, prices: Reals) -> Reals:
-    """[class] the visit itself, the conditions asked on it, and the partial matches made of it."""
+    """[class] price of a visit, of the conditions that it checks, and of the partial matches that it makes."""
     visits = sketch.by_node(sketch.visits).sum(axis=1)
-    asked = sketch.checks / np.maximum(visits, 1.0)
+    checks = sketch.checks / np.maximum(visits, 1.0)
     born = sketch.born
     usual = (sketch.by_node(born) + 1.0) / (sketch.by_node(sketch.chain_visits) + 1.0)
     rate = (born + PRIOR_VISITS * usual[sketch.node_of]) / (sketch.chain_visits + PRIOR_VISITS)
-    return np.asarray(prices[VISIT] + prices[CHECK] * asked[sketch.node_of] + prices[BIRTH] * rate)
+    return np.asarray(prices[VISIT] + prices[CHECK] * checks[sketch.node_of] + prices[BIRTH] * rate)
 
 
 def step_share(sketch: Sketch, counted: NDArray[np.bool_]) -> Reals:
-    """[node, pattern] which part of the work on partial matches is done on `counted` steps that lead to the pattern."""
+    """[node, pattern] fraction of the work on partial matches that `counted` steps to the pattern cause."""
     shape = sketch.shape
     total = np.bincount(shape.step_source, sketch.step_work, shape.nodes)
     share = np.zeros((shape.nodes, shape.patterns))

@@ -1,9 +1,8 @@
 """State of a bucket + rows that arrive + watermark -> the rows of matches that are complete + state, for the clauses of
 one stream on the shared matcher.
 
-A match leaves as soon as the watermark has passed its last row. What is carried on are the matcher's partial matches
-and, of each partition, its last rows from the first on that a match to come may have: those between are the match's
-too. `clauses_stream_rows.py` says which rows these are.
+A match leaves as soon as the watermark has passed its last row. The state has the matcher's partial matches and the
+last rows of each partition, from the first one that a later match may contain (`clauses_stream_rows.py`).
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ _ENGINE, _APART, _PARTIAL_MATCHES = "engine", "apart", "partial_matches"
 
 @dataclass(frozen=True, slots=True)
 class ClauseRows:
-    """For each clause its output rows (none: nothing was matched), and when they could be known."""
+    """The output rows of each clause (none: no row was released), and their decision time."""
 
     rows: tuple[OutputRows, ...]
     decided_us: int
-    """Later than the watermark of the step."""
+    """Decision time: after the watermark of the step."""
     reports: tuple[Report, ...] = ()
-    """Under a bound: what was given up."""
+    """Reports of the losses, under a bound."""
 
 
 class ClauseStreamWorker:
-    """Clauses over buckets of partitions; holds nothing between steps.
+    """Clauses over buckets of partitions. It keeps no state between steps.
 
-    `task` has one stream, and all clauses are of it. `conditions` say where its row conditions arrive.
+    `task` has one stream, and all clauses are of it. `conditions`: the columns and bits of its row conditions.
     """
 
     def __init__(self, task: ClausesTask, conditions: Sequence[tuple[str, int]], *, fingerprint: str) -> None:
@@ -60,51 +59,51 @@ class ClauseStreamWorker:
     ) -> Step[ClauseRows]:
         """One step: `StreamCore.advance`."""
         header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
-        before, found = _carried(header, state), None
+        before, matched = _carried(header, state), None
         left, open_rows = before, state.open_rows
         if intake.released is not None:
             rows = _together(before, intake.released)
-            found = self._found(before, rows, finished)
+            matched = self._matched(before, rows, finished)
             if not finished:
-                left = carried_rows(self.reach, found, rows, self.time, intake.known_until)
+                left = carried_rows(self.reach, matched, rows, self.time, intake.known_until)
                 open_rows = segments_of(left.rows, Section.OPEN_ROWS)
         if finished:
             left, after = NOTHING_CARRIED, EMPTY
         else:
             after = BucketState(stamped(_header(left), intake.known_until, self.fingerprint), open_rows, intake.waiting)
         return Step(
-            results=_results(found, intake.decided_us(finished=finished)),
+            results=_results(matched, intake.decided_us(finished=finished)),
             state=after,
             wake_at_us=None if finished else intake.waiting_from,
             counts=Counts(
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
-                matches=0 if found is None else found.matches,
+                matches=0 if matched is None else matched.matches,
                 open_runs=left.partial_matches,
                 buffered_rows=left.count + (0 if finished else intake.waiting_rows),
             ),
         )
 
-    def _found(self, before: Carried, rows: pa.RecordBatch, finished: bool) -> StreamFound:
-        """What the rows complete; those that were carried on are the first of them."""
+    def _matched(self, before: Carried, rows: pa.RecordBatch, finished: bool) -> StreamFound:
+        """Matches the rows. The carried rows are the first of them."""
         batch = batch_of(rows, self.conditions)
         conditions = row_conditions(self.typed, batch)
         return self.matcher.advance(batch, conditions, before.history(), before.engine, finished=finished)
 
 
 def _together(before: Carried, released: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows as they arrived, the old ones first."""
+    """The carried rows and the released ones."""
     before.check_rows(released.schema)
     rows = joined([None if before.rows is None else before.rows.select(released.schema.names), released])
     assert rows is not None
     return rows
 
 
-def _results(found: StreamFound | None, decided_us: int) -> ClauseRows:
-    if found is None:
+def _results(matched: StreamFound | None, decided_us: int) -> ClauseRows:
+    if matched is None:
         return ClauseRows((), decided_us)
-    rows = tuple(found.rows[clause] for clause in sorted(found.rows))
-    return ClauseRows(rows, decided_us, () if found.report is None else (found.report,))
+    rows = tuple(matched.rows[clause] for clause in sorted(matched.rows))
+    return ClauseRows(rows, decided_us, () if matched.report is None else (matched.report,))
 
 
 # --- state ------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Which rows a stream of clauses keeps for its next step, and how it numbers them.
+"""The rows that a stream of clauses keeps for its next step, and their numbers.
 
-In: the rows of a step in the order of matching, and those that the matcher refers to. Out: of each partition its last
-rows without a gap, from the first that a match to come may have (and as many before it as PREV looks back); rows that
-the matcher refers to but no match can have any more stand apart from them.
+In: the rows of a step in the order of matching, and the rows that the matcher refers to. Out: the last rows of each
+partition without a gap, from the first one that a later match may contain (and as many before it as PREV reads). Rows
+that the matcher refers to but no match can contain are kept separately.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _NOT_NEEDED = -1
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What is remembered between two steps."""
+    """The state between two steps."""
 
     engine: bytes | None
     rows: pa.RecordBatch | None
-    """With their places, and the matcher's order of those that it refers to."""
+    """With their places, and the matcher's order of the rows that it refers to."""
     apart: int
-    """So many of the rows, the first ones, stand for themselves."""
+    """Number of separate rows, which come first."""
     partial_matches: int
 
     @property
@@ -69,56 +69,57 @@ NOTHING_CARRIED = Carried(None, None, 0, 0)
 
 
 class Reach:
-    """How far matches of some clauses reach back from their last row, and PREV beyond their first."""
+    """How far matches of some clauses reach back from their last row, and PREV from their first row."""
 
     def __init__(self, plans: Sequence[MatchPlan]) -> None:
-        self.parts = [slicing_of(plan).shared for plan in plans]
+        self.extents = [slicing_of(plan).shared for plan in plans]
         self.before = max(margins_of(plan).before for plan in plans)
 
     def may_begin(self, rows_to_next: Ints, time_us: Ints, known_until: int) -> Mask:
-        """Whether a match with a row to come may have rows that lie so many rows before the next of their partition,
-        and have these times. A row of which this is no longer true is of no use to any clause."""
-        found = np.zeros(len(time_us), np.bool_)
-        for part in self.parts:
+        """Whether a match with a future row may contain rows with these times, so many rows before the next row of
+        their partition. Other rows are of no use to any clause."""
+        may_begin = np.zeros(len(time_us), np.bool_)
+        for extent in self.extents:
             may = np.ones(len(time_us), np.bool_)
-            if part.rows is not None:
-                may &= rows_to_next <= part.rows
-            if part.within_us is not None:
-                may &= time_us > known_until - part.within_us
-            found |= may
-        return found
+            if extent.rows is not None:
+                may &= rows_to_next <= extent.rows
+            if extent.within_us is not None:
+                may &= time_us > known_until - extent.within_us
+            may_begin |= may
+        return may_begin
 
 
-def carried_rows(reach: Reach, found: StreamFound, rows: pa.RecordBatch, time: str, known_until: int) -> Carried:
-    """What to remember of a step; `rows` are those that it was given, in the order of its batch."""
-    read, step = found.read, found.step
+def carried_rows(reach: Reach, matched: StreamFound, rows: pa.RecordBatch, time: str, known_until: int) -> Carried:
+    """The state after a step. `rows` are those that it was given, in the order of its batch."""
+    read, step = matched.read, matched.step
     needed = read.arrival[step.rows_needed]
     to_next = _rows_to_next(read)
     stays = _last_rows(reach, read, needed, to_next, read.columns.time_us(time), known_until)
     apart = np.sort(needed[~stays[needed]])
-    kept = np.concatenate((apart, np.flatnonzero(stays)))
-    if not len(kept):
+    carried = np.concatenate((apart, np.flatnonzero(stays)))
+    if not len(carried):
         return Carried(step.state, None, 0, step.partial_matches)
     rank = np.full(len(stays), _NOT_NEEDED)
     rank[needed] = np.arange(len(needed))
     in_batch = read.columns.ordered.rows
-    taken = rows.take(pa.array(kept if in_batch is None else in_batch[kept]))
-    columns = [*taken.columns, pa.array(-to_next[kept]), pa.array(rank[kept])]
-    whole = pa.RecordBatch.from_arrays(columns, names=[*taken.schema.names, _PLACE, _NEEDED])
-    return Carried(step.state, whole, len(apart), step.partial_matches)
+    taken = rows.take(pa.array(carried if in_batch is None else in_batch[carried]))
+    columns = [*taken.columns, pa.array(-to_next[carried]), pa.array(rank[carried])]
+    with_places = pa.RecordBatch.from_arrays(columns, names=[*taken.schema.names, _PLACE, _NEEDED])
+    return Carried(step.state, with_places, len(apart), step.partial_matches)
 
 
 def _rows_to_next(read: StreamRows) -> Ints:
-    """For each row how many rows further the next one of its partition would lie."""
+    """[row] distance to the next row of its partition that will come."""
     last = read.columns.ordered.key_at[1:] - 1
     following = np.zeros(int(read.partition.max(initial=-1)) + 1, np.int64)
-    # Rows that stand for themselves are below the others of their partition; the next row follows those.
+    # Separate rows are below the others of their partition. The next row follows the others.
     np.maximum.at(following, read.partition[last], read.place[last] + 1)
     return following[read.partition] - read.place
 
 
 def _last_rows(reach: Reach, read: StreamRows, needed: Ints, to_next: Ints, time_us: Ints, known_until: int) -> Mask:
-    """Of each partition the rows from the first on that a match may have, and those that PREV may look back to."""
+    """The rows of each partition from the first one that a match may contain, and those before it that PREV may
+    read."""
     key_at = read.columns.ordered.key_at
     first = key_at[1:].copy()
     begins = needed[reach.may_begin(to_next[needed], time_us[needed], known_until)]

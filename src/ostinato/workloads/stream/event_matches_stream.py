@@ -1,8 +1,8 @@
 """State of a bucket + events that arrive + watermark -> matches that are complete + state, on the shared matcher.
 
-A match leaves as soon as the watermark has passed its last event. What is carried on are the matcher's partial matches
-and the rows that they hold; a row's numbers (within its group, within its sequence) are kept relative to what comes
-next, so nothing has to be remembered of groups without partial matches.
+A match leaves as soon as the watermark has passed its last event. The state has the matcher's partial matches and their
+rows. The numbers of a row (within its group, within its sequence) are stored relative to the next event, so groups
+without partial matches need no state.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ENGINE = "engine"
 
 @dataclass(frozen=True, slots=True)
 class _Carried:
-    """What is remembered of earlier events: the engine's state, and the rows that it refers to, with their numbers."""
+    """The state of earlier events: the engine's state, and the rows that it refers to, with their numbers."""
 
     engine: bytes | None
     rows: pa.RecordBatch | None
@@ -57,7 +57,7 @@ class _Carried:
 
 @dataclass(frozen=True, slots=True)
 class _Matched:
-    """What comes of the events that were released."""
+    """The result of matching the released events."""
 
     columns: tuple[list[pa.Array] | None, ...]
     carried: _Carried
@@ -66,7 +66,7 @@ class _Matched:
 
 
 class SharedStreamWorker:
-    """The queries of one plan over buckets of groups; holds nothing between steps.
+    """The queries of one plan over buckets of groups. It keeps no state between steps.
 
     All queries of the plan are those of `shared`. `shipped` are the columns that arrive.
     """
@@ -98,17 +98,17 @@ class SharedStreamWorker:
         """One step: `StreamCore.advance`."""
         header, _, intake = self.gate.open_bucket(state, self.fingerprint, arrived, watermark_us, finished=finished)
         before = self._carried(header, read_rows(state.open_rows, Section.OPEN_ROWS))
-        found = self._matched(before, intake.released, finished)
+        matched = self._matched(before, intake.released, finished)
         return Step(
-            results=TrendRows(found.columns, intake.decided_us(finished=finished), found.reports),
-            state=BucketState() if finished else self._state(found.carried, intake),
+            results=TrendRows(matched.columns, intake.decided_us(finished=finished), matched.reports),
+            state=BucketState() if finished else self._state(matched.carried, intake),
             wake_at_us=None if finished else intake.waiting_from,
             counts=Counts(
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
-                matches=sum(len(columns[0]) for columns in found.columns if columns),
-                open_runs=found.partial_matches,
-                buffered_rows=found.carried.count + intake.waiting_rows,
+                matches=sum(len(columns[0]) for columns in matched.columns if columns),
+                open_runs=matched.partial_matches,
+                buffered_rows=matched.carried.count + intake.waiting_rows,
             ),
         )
 
@@ -141,13 +141,13 @@ class SharedStreamWorker:
         arrival = arrive(scene, self.keys, before.count)
         step = self.engine.advance(arrival.plan_events(numbering), before.engine, finished=finished)
         columns: list[list[pa.Array] | None] = []
-        for query, found in zip(self.shared.queries, step.matches, strict=True):
+        for query, of_pattern in zip(self.shared.queries, step.matches, strict=True):
             plan = self.worker.plan.queries[query]
-            matches = arrival.matches(found)
+            matches = arrival.matches(of_pattern)
             shown = shown_matches(plan, output_of(plan, scene), scene, matches, numbered=False)
             columns.append(shown if matches.count else None)
         reports = () if step.report is None else (step.report,)
-        carried = _Carried(step.state, self._kept(arrival, numbering, step.rows_needed, before, rows))
+        carried = _Carried(step.state, self._needed_rows(arrival, numbering, step.rows_needed, before, rows))
         return _Matched(tuple(columns), carried, step.partial_matches, reports)
 
     def _batch(self, rows: pa.RecordBatch) -> Batch:
@@ -157,7 +157,7 @@ class SharedStreamWorker:
     # --- numbers that go on from step to step ---
 
     def _numbering(self, scene: Scene, before: _Carried) -> Numbering:
-        """New events are numbered from 0 on; those that were kept lie before them, below 0."""
+        """Numbers new events from 0. Events of earlier steps have numbers below 0."""
         batch_row = scene.sequences.rows
         is_new = batch_row >= before.count
         old = batch_row[~is_new]
@@ -174,10 +174,10 @@ class SharedStreamWorker:
         batch = scene.batch
         return group_numbers(batch.count, [batch.arrays[name] for name in self.group_by])
 
-    def _kept(
+    def _needed_rows(
         self, arrival: Arrival, numbering: Numbering, needed: Rows, before: _Carried, rows: pa.RecordBatch
     ) -> pa.RecordBatch | None:
-        """The rows that the engine refers to, in its order, numbered relative to what comes next."""
+        """The rows that the engine refers to, in its order, numbered relative to the next event."""
         if not len(needed):
             return None
         scene, at = arrival.scene, arrival.rows[needed]
@@ -190,6 +190,6 @@ class SharedStreamWorker:
         is_new = scene.sequences.rows >= before.count
         place = numbering.place[at] - came[group[batch_row]]
         link = numbering.link[at] - next_link(scene.events, numbering, is_new)[sequence]
-        kept = rows.take(pa.array(batch_row))
-        columns = [*kept.columns, pa.array(place), pa.array(link)]
-        return pa.RecordBatch.from_arrays(columns, names=[*kept.schema.names, _PLACE, _LINK])
+        taken = rows.take(pa.array(batch_row))
+        columns = [*taken.columns, pa.array(place), pa.array(link)]
+        return pa.RecordBatch.from_arrays(columns, names=[*taken.schema.names, _PLACE, _LINK])

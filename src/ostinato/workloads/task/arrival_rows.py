@@ -1,4 +1,4 @@
-"""The events of a stream in order of sequences <-> in the order in which they arrive, as the shared matcher takes them.
+"""The events of a stream by sequence <-> in order of arrival, as the shared matcher takes them.
 
 In: a `Scene` (events by sequence, then time). Out: `PlanEvents` (all sequences interleaved by time), and the matches of
 the matcher as `EventMatches` over the scene's rows, in the order in which the enumerator gives them.
@@ -34,18 +34,18 @@ class Numbering:
     """Positions of events that a stream carries on from one call to the next, in the order of the scene."""
 
     place: Rows
-    """The number of the event within its group."""
+    """Number of the event within its group."""
     link: Rows
     """Consecutive where events are neighbours: of one sequence, nothing between them, both alone at their times."""
 
 
 def numbering_of(events: Events) -> Numbering:
-    """The numbers of events of which none came before."""
+    """The numbers of events without a history."""
     return Numbering(events.place, links(events, np.ones(len(events.time), np.bool_)))
 
 
 def links(events: Events, is_new: Mask) -> Rows:
-    """From 0 on for the new events of each sequence, which stand behind the others; two more where times are equal."""
+    """Numbers from 0 for the new events of each sequence, which follow the old ones; two more where times are equal."""
     count = len(events.time)
     if not count:
         return np.zeros(0, np.int64)
@@ -62,7 +62,7 @@ def links(events: Events, is_new: Mask) -> Rows:
 
 
 def next_link(events: Events, numbering: Numbering, is_new: Mask) -> Rows:
-    """For each sequence the number of an event that would come next, alone at its time; 0 where nothing is new."""
+    """[sequence] link of a next event that is alone at its time; 0 where no event is new."""
     last = events.starts[1:] - 1
     tied = _tied(events.time, _sequence_starts(events))
     behind = numbering.link[last] + np.where(tied[last], 2, 1)
@@ -88,7 +88,7 @@ class Arrival:
     scene: Scene
     rows: Rows
     kept: int
-    """So many came with earlier calls; they stand first."""
+    """Number of events from earlier calls, which come first."""
 
     def plan_events(self, numbering: Numbering) -> PlanEvents:
         events, rows = self.scene.events, self.rows
@@ -110,30 +110,31 @@ class Arrival:
             first_new=self.kept,
         )
 
-    def matches(self, found: PatternMatches) -> EventMatches:
-        """What the matcher found, over the scene's rows and as `find_event_matches` orders it."""
+    def matches(self, of_pattern: PatternMatches) -> EventMatches:
+        """The matches over the scene's rows, in the order of `find_event_matches`."""
         events = self.scene.events
-        rows = self.rows[found.rows]
-        start, lengths = found.offsets[:-1], np.diff(found.offsets)
-        first, last = rows[start], rows[found.offsets[1:] - 1]
+        rows = self.rows[of_pattern.rows]
+        start, lengths = of_pattern.offsets[:-1], np.diff(of_pattern.offsets)
+        first, last = rows[start], rows[of_pattern.offsets[1:] - 1]
         sequence = np.searchsorted(events.starts, first, side="right") - 1
-        codes = found.labels.astype(np.int64) << _ROW_BITS | rows
-        keys = (sequence, found.window, events.time[first], events.time[last])
+        codes = of_pattern.labels.astype(np.int64) << _ROW_BITS | rows
+        keys = (sequence, of_pattern.window, events.time[first], events.time[last])
         order = enumeration_order(keys, start, lengths, codes)
-        places = ranges(start[order], lengths[order])
+        indexes = ranges(start[order], lengths[order])
         return EventMatches(
             offsets=np.concatenate(([0], np.cumsum(lengths[order]))),
-            rows=rows[places].astype(np.int32),
-            labels=found.labels[places].astype(np.uint8),
-            scopes=Ranges(first[order], last[order] + 1, sequence[order], found.window[order]),
+            rows=rows[indexes].astype(np.int32),
+            labels=of_pattern.labels[indexes].astype(np.uint8),
+            scopes=Ranges(first[order], last[order] + 1, sequence[order], of_pattern.window[order]),
             found=np.ones(len(order), np.int64),
         )
 
 
 def arrive(scene: Scene, keys: Sequence[str], kept: int = 0) -> Arrival:
-    """By time, then by the values of `keys`, which tell sequences apart: nothing hangs on how a stream was cut.
+    """Orders events by time, then by the values of `keys`, which tell sequences apart. So the result doesn't depend on
+    how a stream was cut.
 
-    The first `kept` rows of the scene's batch came before, in their own order.
+    The first `kept` rows of the scene's batch are history, in their own order.
     """
     events, batch_row = scene.events, scene.sequences.rows
     new = batch_row >= kept
@@ -143,7 +144,7 @@ def arrive(scene: Scene, keys: Sequence[str], kept: int = 0) -> Arrival:
 
 
 def _sequence_ranks(scene: Scene, keys: Sequence[str]) -> Rows:
-    """For each sequence its place in the order of the keys' values."""
+    """[sequence] rank by the keys' values."""
     firsts = pa.array(scene.sequences.rows[scene.events.starts[:-1]])
     columns = [scene.batch.arrays[name].take(firsts) for name in keys]
     sorted_by = [column for key in columns for column in sortable(OrderKey(key))]
@@ -154,7 +155,7 @@ def _sequence_ranks(scene: Scene, keys: Sequence[str]) -> Rows:
 
 
 def _time_ranks(events: Events) -> Rows:
-    """For each event which time it is of its sequence's."""
+    """[event] rank of its time within its sequence."""
     starts = _sequence_starts(events)
     is_later = np.concatenate(([0], events.time[1:] != events.time[:-1])) if len(events.time) else np.zeros(0, np.int64)
     ranks = np.cumsum(np.where(starts, 0, is_later))
@@ -163,26 +164,26 @@ def _time_ranks(events: Events) -> Rows:
 
 
 def enumeration_order(keys: tuple[Rows, ...], start: Rows, length: Rows, codes: Rows) -> Rows:
-    """The matches by keys, the first counting most; where these are equal, by their codes one after another.
+    """Sorts matches by `keys`, the first key first, and matches with equal keys by their codes.
 
-    Match m has the codes from `start[m]` on, `length[m]` of them. Only what is still tied is looked at again, one code
-    deeper each time: few matches agree in their ends and far in.
+    Match m has the codes from `start[m]` on, `length[m]` of them. Each round compares one more code of the matches that
+    are still tied. Few matches agree in their ends and in many codes.
     """
     order = np.lexsort(keys[::-1])
-    tied = np.zeros(len(order), np.bool_)  # a place in the order whose match ties with that of the place before
+    tied = np.zeros(len(order), np.bool_)  # a match that ties with the one before it in the order
     tied[1:] = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys]) if len(order) else ()
     depth = 0
     while tied.any():
-        places = np.flatnonzero(tied | np.concatenate((tied[1:], [False])))
-        block = np.cumsum(~tied[places])
-        who = order[places]
+        indexes = np.flatnonzero(tied | np.concatenate((tied[1:], [False])))
+        block = np.cumsum(~tied[indexes])
+        who = order[indexes]
         within = depth < length[who]
         code = np.where(within, codes[np.where(within, start[who] + depth, 0)], -1)
         again = np.lexsort((code, block))
-        order[places] = who[again]
-        equal = np.zeros(len(places), np.bool_)
+        order[indexes] = who[again]
+        equal = np.zeros(len(indexes), np.bool_)
         equal[1:] = (block[again][1:] == block[again][:-1]) & (code[again][1:] == code[again][:-1])
-        tied[places] = equal
+        tied[indexes] = equal
         depth += 1
         if not within.any():  # the same match twice: nothing tells them apart
             break

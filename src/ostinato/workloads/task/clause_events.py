@@ -1,8 +1,8 @@
 """The rows of a stream of clauses -> PlanEvents for the shared matcher.
 
-Rows are sorted by partition as the clause's own engine has them, and then interleaved by ORDER BY over all partitions,
-as a stream would bring them: what is shed doesn't depend on which partition comes first. Rows of earlier calls may lie
-in front of the new ones (`History`); the matcher is given those that it asked for, and then the new ones.
+Rows are sorted by partition, as for the clause's own engine, and then interleaved by ORDER BY over all partitions, as
+in a stream. So shedding doesn't depend on the order of partitions. A batch may start with rows of earlier calls
+(`History`). The matcher gets the earlier rows that it needs, and then the new ones.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The rows of a batch that came with earlier calls: they are its first ones, in the order of matching.
+    """The rows of a batch that came with earlier calls: its first rows, in the order of matching.
 
-    Of a partition these are its last rows without a gap, so that the new ones follow them; and, in front of all others,
-    rows that stand for themselves. The matcher may still refer to those, but no match will have them.
+    Each partition has its last rows without a gap, so the new rows follow them. In front of all others are separate
+    rows. The matcher may still refer to those, but no match will contain them.
     """
 
     apart: int
-    """So many stand for themselves."""
+    """Number of separate rows."""
     place: Ints
-    """Of each row the place in its partition, from the next row on: below 0."""
+    """[row] place in its partition, relative to the next row: below 0."""
     needed: Ints
-    """Those that the matcher has to be given again, in its order."""
+    """Rows that the matcher must be given again, in its order."""
 
     @property
     def count(self) -> int:
@@ -58,28 +58,28 @@ NO_HISTORY = History(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 @dataclass(frozen=True, slots=True)
 class StreamRows:
-    """Rows in the order of matching; `arrival[i]` is the place there of the i-th row that the matcher is given."""
+    """Rows in the order of matching. `arrival[i]` is the index there of the i-th row that the matcher gets."""
 
     columns: SortedColumns
     partition: Ints
-    """Of each row, by number."""
+    """[row] number of its partition."""
     place: Ints
-    """Of each row in its partition: from 0, those of earlier calls below."""
+    """[row] place in its partition, from 0; below 0 for rows of earlier calls."""
     apart: int
-    """So many, the last ones, stand for themselves (`History`)."""
+    """Number of separate rows (`History`), which come last."""
     arrival: Ints
     events: PlanEvents
 
 
 class ClauseEvents:
-    """Reads the rows of one stream; holds nothing between batches."""
+    """Reads the rows of one stream. It keeps no state between batches."""
 
     def __init__(self, typed: TypedStream) -> None:
         self.stream = typed.stream
         self.inputs = typed.inputs
-        found = (test.neighbours for test in self.stream.tests)
+        conditions = (test.neighbours for test in self.stream.tests)
         self.neighbours = NeighbourConditions(
-            tuple(dict.fromkeys(condition for condition in found if condition is not None)),
+            tuple(dict.fromkeys(condition for condition in conditions if condition is not None)),
             _leaf_type(self.inputs),
             self.inputs.settings,
         )
@@ -115,7 +115,7 @@ class ClauseEvents:
         return StreamRows(columns, partition, place, before.apart, arrival, events)
 
     def _positions(self, batch: Batch, ordered: Ordered, before: History) -> tuple[Ints, Ints]:
-        """For each row in order its partition and its place there."""
+        """(partition of each row in order, its place there)."""
         length = np.diff(ordered.key_at)
         first = np.repeat(ordered.key_at[:-1], length)
         place = np.arange(batch.count, dtype=np.int64) - first
@@ -131,7 +131,7 @@ class ClauseEvents:
     def _ordered(
         self, batch: Batch, order: list[OrderKey], conditions: dict[Expr, Mask], apart: int, *, sorts_keys: bool
     ) -> Ordered:
-        """The first `apart` rows come last, as if each were alone in its partition."""
+        """Puts the first `apart` rows last, as if each were alone in its partition."""
 
         def ties() -> list[pa.Array]:
             asked = dict.fromkeys(test.row for test in self.stream.tests if test.row is not None)
@@ -150,7 +150,7 @@ class ClauseEvents:
         return Ordered(np.concatenate((rows + apart, places)), np.concatenate((found.key_at, count + 1 + places)))
 
     def _time(self, columns: SortedColumns, arrival: Ints) -> Ints:
-        """Times that never fall; without WITHIN nobody measures them, and they count rows."""
+        """Times that never decrease. Without WITHIN they aren't used, and are row numbers."""
         if not self.stream.has_times:
             return np.arange(len(arrival), dtype=np.int64)
         key = self.stream.order_by[0]
@@ -158,13 +158,13 @@ class ClauseEvents:
         known = time != NO_TIME
         if key.key.descending:
             time = -time
-        # Rows without a time are in no match with WITHIN; they only mustn't turn time back.
+        # Rows without a time are in no match with WITHIN. They only must not turn time back.
         time = np.where(known, time, time[known].min() if known.any() else 0)
         return np.maximum.accumulate(time)
 
 
 class _SortedRows:
-    """What is asked of the rows in the order of matching."""
+    """Tests and columns of the rows in the order of matching."""
 
     def __init__(self, reader: ClauseEvents, columns: SortedColumns, conditions: dict[Expr, Mask], place: Ints) -> None:
         self.stream = reader.stream
@@ -194,7 +194,7 @@ class _SortedRows:
         return ~holds if test.is_negated else holds
 
     def vector(self, expr: Expr) -> Vector:
-        """What a run condition reads of each row."""
+        """A column that run conditions read."""
         if isinstance(expr, Column):
             if expr.name == PLACE:
                 return Vector(t.INT64, self.place)
@@ -204,8 +204,7 @@ class _SortedRows:
 
 
 def _arrival(ordered: Ordered, order: list[OrderKey], before: History) -> Ints:
-    """What the matcher needs again, then the new rows: sorted, and interleaved by ORDER BY; what that can't tell apart
-    by partition."""
+    """The rows that the matcher needs again, then the new rows, interleaved by ORDER BY and then by partition."""
     count = int(ordered.key_at[-1])
     rows = np.arange(count, dtype=np.int64)
     columns = [column for key in order for column in sortable(key)]

@@ -1,8 +1,8 @@
-"""A workload of clauses + the rows of some whole keys -> the output rows of every clause. Neither Spark nor text here.
+"""A workload of clauses + all rows of some keys -> the output rows of every clause. Neither Spark nor text here.
 
-Clauses of one stream are matched together by the shared matcher, within their bounds where they have any; from its
-matches on, a clause's rows are made as its own worker makes them. The other clauses run alone, each in its worker; so
-do, in the end, those that are matched together by choice and would hold too many partial matches, or fail.
+The shared matcher matches the clauses of one stream together, within their bounds. Each clause's own worker makes the
+output rows of its matches. The other clauses run alone, each in its worker. Clauses that are matched together by choice
+also run alone if they would hold too many partial matches, or fail.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ from ostinato.workloads.plan.typed_clauses import TypedClauses, TypedStream
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine, BoundedStep
 from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.task.clause_events import ClauseEvents, History, StreamRows
-from ostinato.workloads.task.clause_matches import ClauseMatches, FoundRows
-from ostinato.workloads.task.one_row_slots import FoundSlots, can_read
+from ostinato.workloads.task.clause_matches import ClauseMatches, MatchRows
+from ostinato.workloads.task.one_row_slots import OneRowSlots, can_read
 
 
 @dataclass(frozen=True, slots=True)
 class ClausesTask:
-    """What a task runs. Values only: sent to workers."""
+    """The definition of a task. Values only: it is sent to workers."""
 
     typed: TypedClauses
     names: tuple[str, ...]
     request: BoundRequest
     limits: MatchLimits
     buckets: int = 1
-    """Into so many the keys of a micro-batch are hashed, which share its budget."""
+    """Number of buckets of keys, which share the budget of a micro-batch."""
 
     def bounds(self, stream: TypedStream) -> Bounds | None:
-        """Those of a stream's clauses; None where they have none."""
+        """The bounds of a stream's clauses; None where they have none."""
         if self.request.is_empty:
             return None
-        found = self.request.bounds(self.names).of([clause.clause for clause in stream.stream.clauses])
-        return None if found.is_none else found.split(len(self.typed.streams), self.buckets)
+        bounds = self.request.bounds(self.names).of([clause.clause for clause in stream.stream.clauses])
+        return None if bounds.is_none else bounds.split(len(self.typed.streams), self.buckets)
 
 
 @dataclass(frozen=True, slots=True)
 class ClausesFound:
-    """For each clause its rows; for each stream with a bound what was given up."""
+    """The rows of each clause, and the report of each stream with a bound."""
 
     rows: tuple[OutputRows, ...]
     reports: tuple[Report, ...]
 
 
 class ClausesWorker:
-    """Runs a workload over as many batches of whole keys as there are; holds nothing between them."""
+    """Runs a workload over batches of whole keys. It keeps no state between them."""
 
     def __init__(self, task: ClausesTask) -> None:
         self.typed = task.typed
@@ -82,12 +82,12 @@ class ClausesWorker:
         return ClausesFound(tuple(rows[number] for number in range(len(self.workers))), tuple(reports))
 
     def _either_way(self, stream: StreamMatcher, batch: Batch, conditions: dict[Expr, Mask]) -> dict[int, OutputRows]:
-        """Together or each by itself, whichever succeeds: they meet different limits, and ask conditions of different
-        rows."""
+        """Together or each alone, whichever succeeds: the two ways have different limits, and check conditions on
+        different rows."""
         try:
             return stream.advance(batch, conditions, cautiously=True).rows
         except MatchError:
-            pass  # outside, so that what the matcher held is freed
+            pass  # go on outside, so that the matcher's memory is freed
         try:
             return self._by_themselves(batch, [clause.clause for clause in stream.typed.stream.clauses])
         except MatchError as error:
@@ -103,7 +103,7 @@ class ClausesWorker:
         return rows
 
     def _own(self, batch: Batch, number: int) -> Batch:
-        """The batch as one clause alone would have it."""
+        """The batch with the row conditions of one clause."""
         masks = [batch.row_masks[place] for place in self.typed.row_conditions[number]]
         return Batch(batch.count, batch.arrays, masks)
 
@@ -119,18 +119,18 @@ def row_conditions(typed: TypedClauses, batch: Batch) -> dict[Expr, Mask]:
 
 @dataclass(frozen=True, slots=True)
 class StreamFound:
-    """For each clause of a stream, by its number, the output rows; where there is a bound, what was given up."""
+    """The output rows of each clause of a stream, by its number; the report, where there is a bound."""
 
     rows: dict[int, OutputRows]
     matches: int
     report: Report | None
     read: StreamRows
     step: BoundedStep
-    """What the next call needs of this one."""
+    """State for the next call."""
 
 
 class StreamMatcher:
-    """The clauses of one stream; holds nothing between calls."""
+    """The clauses of one stream. It keeps no state between calls."""
 
     def __init__(self, typed: TypedStream, task: ClausesTask, workers: Sequence[Worker]) -> None:
         self.typed = typed
@@ -152,9 +152,9 @@ class StreamMatcher:
         finished: bool = True,
         cautiously: bool = False,
     ) -> StreamFound:
-        """`history` says which rows of the batch came before, `state` is the engine's of then.
+        """`history`: the rows of the batch that came before. `state`: the engine's state after them.
 
-        `cautiously`: raises TOO_MANY_PARTIAL_MATCHES as soon as the clauses are better off by themselves.
+        `cautiously`: raises TOO_MANY_PARTIAL_MATCHES as soon as the clauses are faster alone.
         """
         rows = self.reader.read(batch, conditions, history)
         key_at = rows.columns.ordered.key_at
@@ -166,15 +166,15 @@ class StreamMatcher:
         except MatchError as error:
             raise _in_words_of_clauses(error) from None
         window = Window(rows.columns, ())
-        found = {}
+        output_rows = {}
         for clause, output, matches in zip(self.typed.stream.clauses, self.outputs, step.matches, strict=True):
-            found[clause.clause] = output.rows(_in_order(matches, rows), window)
+            output_rows[clause.clause] = output.rows(_in_order(matches, rows), window)
         count = sum(matches.count for matches in step.matches)
-        return StreamFound(found, count, step.report, rows, step)
+        return StreamFound(output_rows, count, step.report, rows, step)
 
     @functools.cached_property
     def engine(self) -> BoundedEngine:
-        """Nothing of a call stays in it."""
+        """It keeps no state between calls."""
         return self._engine(self.task.limits)
 
     @functools.cached_property
@@ -196,35 +196,35 @@ class StreamMatcher:
 
 
 class _ClauseOutput:
-    """From what was found of a clause to its rows."""
+    """Matches of a clause -> its output rows."""
 
     def __init__(self, clause: ClauseProgram, worker: Worker) -> None:
         self.worker = worker
         self.matches = ClauseMatches(clause, worker.plan)
-        self.slots = FoundSlots(clause, worker.plan) if can_read(clause, worker.plan) else None
+        self.slots = OneRowSlots(clause, worker.plan) if can_read(clause, worker.plan) else None
 
-    def rows(self, found: FoundRows, window: Window) -> OutputRows:
-        found = self.matches.preferred(found)
+    def rows(self, visited: MatchRows, window: Window) -> OutputRows:
+        visited = self.matches.preferred(visited)
         with speaking_of(self.worker.bound.clause.text):
             if self.slots is not None:
-                return self.slots.output(found, window.columns)
+                return self.slots.output(visited, window.columns)
             key_at = window.columns.ordered.key_at
-            parts = [self.worker.output(matches, window) for matches in self.matches.whole(found, key_at)]
-        if len(parts) == 1:
-            return parts[0]
-        arrays = {name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in parts[0].arrays}
-        return OutputRows(sum(part.count for part in parts), arrays)
+            outputs = [self.worker.output(matches, window) for matches in self.matches.whole(visited, key_at)]
+        if len(outputs) == 1:
+            return outputs[0]
+        arrays = {name: pa.concat_arrays([output.arrays[name] for output in outputs]) for name in outputs[0].arrays}
+        return OutputRows(sum(output.count for output in outputs), arrays)
 
 
 def _in_words_of_clauses(error: MatchError) -> MatchError:
-    """The matcher speaks of event queries, whose conditions are in WHERE."""
+    """The matcher's errors name WHERE, where event queries have their conditions."""
     hint = None if error.hint is None else error.hint.replace("WHERE", "DEFINE")
     return MatchError(error.code, error.message.replace("WHERE", "DEFINE"), hint=hint)
 
 
-def _in_order(matches: PatternMatches, rows: StreamRows) -> FoundRows:
-    """The rows of the matches as numbered in the order of matching."""
-    return FoundRows(
+def _in_order(matches: PatternMatches, rows: StreamRows) -> MatchRows:
+    """The rows of the matches, numbered in the order of matching."""
+    return MatchRows(
         matches.offsets.astype(np.int64, copy=False),
         rows.arrival[matches.rows],
         matches.labels.astype(np.int64, copy=False),

@@ -1,7 +1,7 @@
-"""ONE ROW PER MATCH straight from the rows that the shared matcher looked at, without filling in what it skipped.
+"""ONE ROW PER MATCH directly from the rows that the shared matcher visited, without labelling the skipped rows.
 
-A match of three rows may span a thousand: naming every one of them would cost more than finding it. That works as long
-as nothing is asked of skipped rows; `can_read` says so.
+A match of three visited rows may span a thousand. Labelling all of them would cost more than matching. This works if
+the output reads no skipped rows (`can_read`).
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ostinato.rows.batches import OutputRows
 from ostinato.rows.match_navigation import NO_ROW
 from ostinato.workloads.plan.clause_groups import ClauseProgram
 from ostinato.workloads.plan.row_graph import NOTHING
-from ostinato.workloads.task.clause_matches import FoundRows
+from ostinato.workloads.task.clause_matches import MatchRows
 
 Ints = NDArray[np.int64]
 
 
 def can_read(clause: ClauseProgram, plan: MatchPlan) -> bool:
-    """Whether the output asks for nothing but rows that are looked at."""
+    """Whether the output reads visited rows only."""
     states = plan.nfa.states
     skipped = {states[way.gap].variable for way in clause.graph.ways if way.gap != NOTHING}
-    return not plan.bound.shows_all_rows and all(_is_looked_at(slot, skipped) for slot in plan.slots)
+    return not plan.bound.shows_all_rows and all(_reads_visited(slot, skipped) for slot in plan.slots)
 
 
-def _is_looked_at(slot: Expr, skipped: set[str]) -> bool:
+def _reads_visited(slot: Expr, skipped: set[str]) -> bool:
     match slot:
         case Navigation(operand=RowClassifier(), shift=shift) if shift:
             return False
@@ -43,64 +43,66 @@ def _is_looked_at(slot: Expr, skipped: set[str]) -> bool:
             return True
 
 
-class FoundSlots:
+class OneRowSlots:
     """Reads the slots of one clause."""
 
     def __init__(self, clause: ClauseProgram, plan: MatchPlan) -> None:
         self.plan = plan
         self.variables = [plan.nfa.states[node.state].variable for node in clause.graph.nodes]
 
-    def output(self, found: FoundRows, columns: SortedColumns) -> OutputRows:
-        """One row a match; the matches are in their final order."""
-        places = _Places(found, columns.ordered.key_at)
-        arrays = {name: columns.taken(name, places.last) for name in self.plan.shown}
+    def output(self, visited: MatchRows, columns: SortedColumns) -> OutputRows:
+        """One row for each match. The matches are in their final order."""
+        positions = _Positions(visited, columns.ordered.key_at)
+        arrays = {name: columns.taken(name, positions.last) for name in self.plan.shown}
         for i, slot in enumerate(self.plan.slots):
-            arrays[slot_name(i)] = self._array(slot, places, columns)
-        return OutputRows(len(places.last), arrays)
+            arrays[slot_name(i)] = self._array(slot, positions, columns)
+        return OutputRows(len(positions.last), arrays)
 
-    def _array(self, slot: Expr, places: _Places, columns: SortedColumns) -> pa.Array:
+    def _array(self, slot: Expr, positions: _Positions, columns: SortedColumns) -> pa.Array:
         if isinstance(slot, MatchNumber):
-            return pa.array(places.number)
+            return pa.array(positions.number)
         assert isinstance(slot, Navigation)
         from_first = slot.anchor is Anchor.FIRST
         if isinstance(slot.operand, RowClassifier):
             counted = np.array([slot.rows is None or name in slot.rows for name in self.variables], np.bool_)
-            at = places.counted(counted, from_first, slot.skip)
-            labels = np.where(at >= 0, places.found.labels[at], NO_ROW)
+            at = positions.counted(counted, from_first, slot.skip)
+            labels = np.where(at >= 0, positions.visited.labels[at], NO_ROW)
             return pa.array(self.variables, pa.string()).take(pa.array(labels, mask=labels < 0))
         if slot.rows is None:
-            rows = places.in_range(from_first, slot.skip)
+            rows = positions.in_range(from_first, slot.skip)
         else:
-            at = places.counted(
+            at = positions.counted(
                 np.array([name in slot.rows for name in self.variables], np.bool_), from_first, slot.skip
             )
-            rows = np.where(at >= 0, places.found.rows[at], NO_ROW)
-        return columns.array(slot.operand, places.moved(rows, slot.shift))
+            rows = np.where(at >= 0, positions.visited.rows[at], NO_ROW)
+        return columns.array(slot.operand, positions.moved(rows, slot.shift))
 
 
-class _Places:
-    """Where the rows of matches are."""
+class _Positions:
+    """The rows of matches, by position."""
 
-    def __init__(self, found: FoundRows, key_at: Ints) -> None:
-        self.found = found
-        self.first, self.last = found.rows[found.offsets[:-1]], found.rows[found.offsets[1:] - 1]
+    def __init__(self, visited: MatchRows, key_at: Ints) -> None:
+        self.visited = visited
+        self.first, self.last = visited.rows[visited.offsets[:-1]], visited.rows[visited.offsets[1:] - 1]
         key = np.searchsorted(key_at, self.first, side="right") - 1
         self.key_first, self.key_end = key_at[key], key_at[key + 1]
         self.number = np.arange(len(key), dtype=np.int64) - np.searchsorted(key, key, side="left") + 1
 
     def in_range(self, from_first: bool, skip: int) -> Ints:
-        """A row of the whole match, counted from one of its ends."""
+        """A row of the match, skipped ones included, counted from one of its ends."""
         rows = self.first + skip if from_first else self.last - skip
         return np.where((rows >= self.first) & (rows <= self.last), rows, NO_ROW)
 
     def counted(self, counts: NDArray[np.bool_], from_first: bool, skip: int) -> Ints:
-        """The place in `found` of a row among those whose labels count; NO_ROW where there are too few."""
-        places = np.flatnonzero(counts[self.found.labels])
-        first = np.searchsorted(places, self.found.offsets[:-1])
-        end = np.searchsorted(places, self.found.offsets[1:])
+        """Index in `visited` of a row among those whose labels count; NO_ROW where there are too few."""
+        indexes = np.flatnonzero(counts[self.visited.labels])
+        first = np.searchsorted(indexes, self.visited.offsets[:-1])
+        end = np.searchsorted(indexes, self.visited.offsets[1:])
         wanted = first + skip if from_first else end - 1 - skip
         inside = (wanted >= first) & (wanted < end)
-        return np.where(inside, places[np.where(inside, wanted, 0)], NO_ROW) if len(places) else np.full_like(first, -1)
+        return (
+            np.where(inside, indexes[np.where(inside, wanted, 0)], NO_ROW) if len(indexes) else np.full_like(first, -1)
+        )
 
     def moved(self, rows: Ints, shift: int) -> Ints:
         if not shift:

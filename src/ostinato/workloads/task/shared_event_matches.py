@@ -1,7 +1,7 @@
-"""The RETURN MATCHES queries of a plan that the shared matcher takes, ready to run; and their matches.
+"""The RETURN MATCHES queries of a plan that the shared matcher runs, and their matches.
 
-In: a typed plan, what is bounded, and the events of one stream. Out: for each of its queries the matches, and a report
-of what was given up. Without a bound the matches are exactly those of the enumerator.
+In: a typed plan, the bounds, and the events of one stream. Out: the matches of each query, and a report of the losses.
+Without a bound the matches are exactly those of the enumerator.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 ENUMERATED_AFTER_ALL = "queries enumerated after all"
-"""In the statistics: those whose shared state grew too large."""
+"""Name of a statistic: queries whose shared state grew too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPlan:
-    """Queries of one stream that one engine matches. Values only: sent to workers."""
+    """Queries of one stream that one engine matches. Values only: it is sent to workers."""
 
     group: SharedGroup
     conditions: PlanConditions
@@ -48,7 +48,7 @@ class SharedPlan:
         return self.group.queries
 
     def for_buckets(self, buckets: int) -> SharedPlan:
-        """The budget of a micro-batch is shared by its buckets."""
+        """Splits the budget of a micro-batch among its buckets."""
         return self if self.bounds is None else replace(self, bounds=self.bounds.split(1, buckets))
 
     def engine(self) -> BoundedEngine:
@@ -65,15 +65,15 @@ class SharedPlan:
 
 @dataclass(frozen=True, slots=True)
 class SharedPlans:
-    """What the matcher runs, and for every other query that returns matches why the enumerator does."""
+    """The plans that the matcher runs, and for every other query that returns matches the reason why it doesn't."""
 
     plans: tuple[SharedPlan, ...]
     declined: Mapping[int, str]
     keys: tuple[tuple[str, ...], ...] = ()
-    """For each stream the columns that tell its sequences apart."""
+    """[stream] the columns that tell its sequences apart."""
 
     def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedMatches:
-        """The matches of the queries that one engine runs. None where the enumerator is to find them after all."""
+        """The matches of a stream's shared queries; NOTHING_SHARED where the enumerator has to run them."""
         plan = self.of_stream(stream)
         if plan is None:
             return NOTHING_SHARED
@@ -84,7 +84,7 @@ class SharedPlans:
         try:
             return find_shared_matches(replace(plan, limits=limits), scene, self.keys[stream])
         except MatchError:
-            # The enumerator makes, and asks of conditions, only what may complete: it may well succeed.
+            # The enumerator makes only partial matches that may complete, so it may succeed.
             statistics[ENUMERATED_AFTER_ALL] += len(plan.queries)
             return NOTHING_SHARED
 
@@ -103,19 +103,19 @@ def shared_plans(
 ) -> SharedPlans:
     """The engines of a plan's queries, which share a task's memory and budget; raises as `shared_matches` does."""
     bounds = None if request.is_empty else request.bounds(names)
-    found = shared_matches(typed, names, sharing, bounds, carried=carried)
+    shared = shared_matches(typed, names, sharing, bounds, carried=carried)
     plans = []
-    for group in found.groups:
+    for group in shared.groups:
         conditions = lower_plan(group.merged, typed.input_types.__getitem__, typed.settings, typed.plan.values)
-        mine = None if bounds is None else bounds.of(group.queries).split(len(found.groups))
-        plans.append(SharedPlan(group, conditions, None if mine is None or mine.is_none else mine, request, limits))
+        own = None if bounds is None else bounds.of(group.queries).split(len(shared.groups))
+        plans.append(SharedPlan(group, conditions, None if own is None or own.is_none else own, request, limits))
     keys = tuple(tuple(stream.keys) for stream in typed.plan.streams)
-    return SharedPlans(tuple(plans), found.declined, keys)
+    return SharedPlans(tuple(plans), shared.declined, keys)
 
 
 def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> SharedMatches:
-    """All events of a stream at once; `keys` are the columns that tell its sequences apart."""
+    """Matches all events of a stream at once. `keys`: the columns that tell its sequences apart."""
     arrival = arrive(scene, keys)
     step = plan.engine().advance(arrival.plan_events(numbering_of(scene.events)), None, finished=True)
-    matches = {query: arrival.matches(found) for query, found in zip(plan.queries, step.matches, strict=True)}
+    matches = {query: arrival.matches(of_pattern) for query, of_pattern in zip(plan.queries, step.matches, strict=True)}
     return SharedMatches(matches, step.report)
