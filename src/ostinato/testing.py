@@ -1,4 +1,4 @@
-"""For tests of your own patterns: a stream without Spark. Rows and watermarks by hand in, output rows out.
+"""Tests for your own patterns: a stream without Spark. Rows and watermarks set by hand in, output rows out.
 
 A `StreamTester` does what a streaming query does between two micro-batches: rows wait for the watermark, are matched in
 order, and matches come out as soon as nothing can change them. Here an order that isn't paid within ten minutes:
@@ -33,7 +33,7 @@ Nothing is decided yet: an earlier row may still come. The watermark says that n
 >>> stream.advance_watermark(at(11))
 [{'order_id': 2, 'placed_at': datetime.datetime(2024, 1, 1, 12, 1), 'paid_at': None}]
 
-Rows behind the watermark are late. What only the end of the input decides comes with `finish`.
+Rows behind the watermark are late. `finish` gives the matches that only the end of the input decides.
 
 >>> stream.feed([{"order_id": 3, "at": at(7), "event": "placed"}, {"order_id": 4, "at": at(20), "event": "placed"}])
 []
@@ -81,10 +81,10 @@ _BITS = f"{PREFIX}bits"
 class StreamTester:
     """One query over one stream, in this process, with a watermark that is set by hand.
 
-    `query` is what `ost.match` takes; `columns` are those of the input: a pyarrow schema, or types by name as Spark
-    writes them. With `late="show"` late rows are given too, marked in a further column `late`. `eager` is for streams
-    that are in order by construction: rows are matched as they come. `decision_time` names a further column: the moment
-    at which a row could be known.
+    `query` is any query that `ost.match` takes. `columns` are the columns of the input: a pyarrow schema, or Spark's
+    names of types by column. With `late="show"` the output has late rows too, and a column `late` marks them. `eager`
+    is for streams whose rows arrive in order: rows are matched as they come. `decision_time` names a further output
+    column, the time at which the row was decided.
     """
 
     @only_our_errors()
@@ -118,23 +118,23 @@ class StreamTester:
         self.watermark_us = NO_TIME
         """The watermark in microseconds; before it is set, NO_TIME."""
         self.wake_at_us: int | None = None
-        """The watermark at which something happens even if no row comes; None: nothing does."""
+        """The watermark at which a timer fires even if no row comes; None: there is no timer."""
         self._finished = False
         self._given: list[pa.Table] = []
         self.rows = 0
-        """How many rows were fed."""
+        """Rows fed so far."""
         self.late_rows = 0
-        """How many of them were late."""
+        """Late rows among them."""
         self.open_runs = 0
-        """How many keys have a start that rows to come decide."""
+        """Keys with an open match, which later rows decide."""
         self.buffered_rows = 0
-        """How many rows are kept, because they wait for the watermark or a match may need them."""
+        """Rows in the state: they wait for the watermark, or an open match may need them."""
 
     @only_our_errors()
     def feed(self, rows: Any, *, watermark: Moment | None = None) -> list[dict[str, Any]]:
         """Rows arrive: dicts, or what `ost.match` takes. Gives the output rows that are new.
 
-        With a watermark, both come in one step, as in a micro-batch: late is what is behind the watermark before.
+        With a watermark, both come in one step, as in a micro-batch. Rows behind the previous watermark are late.
         """
         return self._step(self._table(rows), watermark)
 
@@ -158,7 +158,7 @@ class StreamTester:
 
     @property
     def state(self) -> BucketState:
-        """What is remembered, as bytes."""
+        """The state between two steps, as bytes."""
         return self._state
 
     # --- steps ---
@@ -193,7 +193,7 @@ class StreamTester:
             )
         self.watermark_us = moment
 
-    # --- what goes in ---
+    # --- input ---
 
     def _table(self, rows: Any) -> pa.Table:
         if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
@@ -233,22 +233,23 @@ class StreamTester:
             columns[f"{_BITS}{i}"] = pa.array(mask.astype(np.int64))
         return pa.table(columns)
 
-    # --- what comes out ---
+    # --- output ---
 
-    def _output(self, found: OutputRows) -> pa.Table:
-        """Measures around what matching gave; of a late row only what is its own is shown."""
-        late = found.arrays.get(LATE)
+    def _output(self, output_rows: OutputRows) -> pa.Table:
+        """Computes the measures. A late row shows only its own columns."""
+        late = output_rows.arrays.get(LATE)
         if late is not None:  # late rows are shown as unmatched ones are
             on_time = pc.invert(late)
-            matched = found.arrays.get(MATCHED)
-            found = OutputRows(
-                found.count, {**found.arrays, MATCHED: on_time if matched is None else pc.and_(matched, on_time)}
+            matched = output_rows.arrays.get(MATCHED)
+            output_rows = OutputRows(
+                output_rows.count,
+                {**output_rows.arrays, MATCHED: on_time if matched is None else pc.and_(matched, on_time)},
             )
-        table = self._local.measured(found)
+        table = self._local.measured(output_rows)
         table = self._asked.select(table, self._settings)
         further = {} if late is None else {LATE_COLUMN: late}
         if self._decision_time is not None:
-            further[self._decision_time] = found.arrays[DECIDED]
+            further[self._decision_time] = output_rows.arrays[DECIDED]
         for name, column in further.items():
             if name in table.column_names:
                 raise QueryError("DUPLICATE_COLUMN", f"two output columns are named '{name}'")
@@ -269,7 +270,7 @@ def _schema(columns: pa.Schema | Mapping[str, str | pa.DataType], settings: t.Se
 
 
 def _moment(value: Moment, kind: pa.DataType) -> int:
-    """In microseconds, as the time column counts them."""
+    """Microseconds since 1970, in the form of the time column."""
     if isinstance(value, int):
         return value
     if isinstance(value, str):

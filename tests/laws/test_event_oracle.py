@@ -30,7 +30,7 @@ from ostinato.event_queries.language.event_query import (
     TimeWindows,
     TrendAggregate,
 )
-from ostinato.reference.trend_matches import Scene, TooManyRuns, by_window
+from ostinato.reference.trend_matches import EventSet, TooManyRuns, by_window
 from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
 from ostinato.reference.trend_words import begun, ways
 from ostinato.reference.trends import trend_matches, trend_rows
@@ -118,7 +118,7 @@ def test_nothing_is_lost_by_growing_runs_event_by_event(example: Example) -> Non
             assert set(scene.matches(bound.query.pattern)) == expected
 
 
-def every_choice(scene: Scene) -> list[Any]:
+def every_choice(scene: EventSet) -> list[Any]:
     """Every sequence of pairs of events, in their order, and variables."""
     choices: list[Any] = [()]
     for each in scene.events:
@@ -127,7 +127,7 @@ def every_choice(scene: Scene) -> list[Any]:
     return choices
 
 
-def is_match(scene: Scene, run: Any) -> bool:
+def is_match(scene: EventSet, run: Any) -> bool:
     """The definition, word for word; there is no NOT."""
     bound = scene.bound
     rows = [(each.row, variable) for each, variable in run]

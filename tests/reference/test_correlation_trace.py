@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.reference.correlations import FALL, TABLE_1, TICK, at_minutes, correlation, starts_and_ends
 
-from ostinato.reference.correlation_trace import Step, trace_archive_first, trace_live_first
+from ostinato.reference.correlation_trace import TraceStep, trace_archive_first, trace_live_first
 
 
-def by_time(steps: list[Step]) -> dict[int, tuple[tuple[int, int], tuple[tuple[int, int], ...]]]:
+def by_time(steps: list[TraceStep]) -> dict[int, tuple[tuple[int, int], tuple[tuple[int, int], ...]]]:
     """The first and last buffered row and the cached matches, at each time."""
     return {step.time: ((step.buffer[0], step.buffer[-1]), step.cache) for step in steps if step.buffer}
 

@@ -82,43 +82,43 @@ def explain(query: Any, table: Any = None) -> Explanation:
     return Explanation("\n\n".join(texts), draw_automata(pictures))
 
 
-def _several(found: dict[str, Explanation]) -> Explanation:
-    """Explanations of several queries by name; of one without it."""
-    if len(found) == 1:
-        return next(iter(found.values()))
-    texts = (f"{name}\n{'=' * len(name)}\n{each.text}" for name, each in found.items())
-    return Explanation("\n\n".join(texts), "\n".join(each.svg for each in found.values()))
+def _several(explanations: dict[str, Explanation]) -> Explanation:
+    """Explanations of several queries, each under its name; a single one without a name."""
+    if len(explanations) == 1:
+        return next(iter(explanations.values()))
+    texts = (f"{name}\n{'=' * len(name)}\n{each.text}" for name, each in explanations.items())
+    return Explanation("\n\n".join(texts), "\n".join(each.svg for each in explanations.values()))
 
 
-def _workload(asked: AsksWorkload, table: Any, ran: Ran | None = None) -> Explanation:
+def _workload(workload: AsksWorkload, table: Any, ran: Ran | None = None) -> Explanation:
     """The event queries as one, then each MATCH_RECOGNIZE by itself."""
     texts, pictures = [], []
     losses = losses_part(ran) if ran else None
-    if asked.events:
-        texts.append(explain_events(asked, table, ran.statistics if ran else None, losses))
-        pictures.append(event_picture(asked, table))
-    understood = {name: understand(read_question(query.clause, table)[0]) for name, query in asked.clauses.items()}
-    texts += clause_sections(asked, understood, table)
-    for name, query in asked.clauses.items():
-        found = explain(query.clause, table)
-        texts.append(f"{name}\n{'=' * len(name)}\n{found.text}")
-        pictures.append(found.svg)
-    if losses is not None and not asked.events:
+    if workload.events:
+        texts.append(explain_events(workload, table, ran.statistics if ran else None, losses))
+        pictures.append(event_picture(workload, table))
+    understood = {name: understand(read_question(query.clause, table)[0]) for name, query in workload.clauses.items()}
+    texts += clause_sections(workload, understood, table)
+    for name, query in workload.clauses.items():
+        explanation = explain(query.clause, table)
+        texts.append(f"{name}\n{'=' * len(name)}\n{explanation.text}")
+        pictures.append(explanation.svg)
+    if losses is not None and not workload.events:
         texts.append(underlined(*losses))
     return Explanation("\n\n".join(texts), "\n".join(pictures))
 
 
-def _titled(asked: Asked, text: str, count: int) -> str:
+def _titled(question: Asked, text: str, count: int) -> str:
     if count == 1:
         return text
-    line = f"MATCH_RECOGNIZE {asked.number} of {count}, on {asked.input_text}"
+    line = f"MATCH_RECOGNIZE {question.number} of {count}, on {question.input_text}"
     return f"{line}\n{'=' * len(line)}\n{text}"
 
 
-def _picture(asked: Asked, understood: Understood, count: int) -> Picture:
+def _picture(question: Asked, understood: Understood, count: int) -> Picture:
     bound = understood.plan.bound
     conditions = {definition.variable: readable(definition.condition) for definition in bound.clause.definitions}
-    caption = f"{asked.number}. on {asked.input_text}" if count > 1 else ""
+    caption = f"{question.number}. on {question.input_text}" if count > 1 else ""
     return Picture(understood.plan.nfa, conditions, caption)
 
 

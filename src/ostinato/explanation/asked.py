@@ -1,4 +1,4 @@
-"""What `explain` was given -> clauses, each with the columns of its input as far as they are known."""
+"""The argument of `explain` -> clauses, each with the columns of its input as far as they are known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STATEMENT_WORDS = ("SELECT", "WITH", "FROM", "CREATE", "INSERT", "TABLE", "VALU
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The input's column names; `types` holds those that are known. `given` is False where the query was asked."""
+    """Column names of the input, and the types that are known. `given`: not read from the query itself."""
 
     names: tuple[str, ...]
     types: Mapping[str, pa.DataType]
@@ -89,7 +89,7 @@ def _table_for(source: str, table: Any) -> Any:
 
 
 def is_streaming(table: Any) -> bool:
-    """Whether `explain` was given a streaming DataFrame; asks nothing of Spark but that."""
+    """Whether `explain` was given a streaming DataFrame; reads nothing else from Spark."""
     if isinstance(table, dict):
         table = next(iter(table.values()), None)
     return bool(getattr(table, "isStreaming", False))
@@ -131,7 +131,7 @@ def _arrow_schema(table: Any) -> pa.Schema | None:
 
 
 def _spark_types(dtypes: Any) -> dict[str, pa.DataType]:
-    """The types of a Spark DataFrame as far as their names say them; asks nothing of Spark but `dtypes`."""
+    """The types of a Spark DataFrame that its `dtypes` name; reads nothing else from Spark."""
     if not isinstance(dtypes, list) or not all(isinstance(pair, tuple) for pair in dtypes):
         return {}
     found = {str(name): parse_type(str(kind), Settings()) for name, kind in dtypes}
@@ -139,7 +139,7 @@ def _spark_types(dtypes: Any) -> dict[str, pa.DataType]:
 
 
 def mentioned_columns(clause: MatchRecognize) -> tuple[str, ...]:
-    """The columns that a clause speaks of, in the order in which it does.
+    """The columns that a clause mentions, in the order of the text.
 
     >>> mentioned_columns(parse_clause("ORDER BY ts MEASURES A.price AS p PATTERN (A B) DEFINE B AS qty > A.Price"))
     ('ts', 'price', 'qty')

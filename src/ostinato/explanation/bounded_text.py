@@ -1,4 +1,4 @@
-"""MergedPlan -> what patterns share, as lines and as a picture: states, the patterns each serves, clusters, segments.
+"""MergedPlan -> shared states as lines and as a picture, with the patterns each serves, clusters and segments.
 
 States are told by variables, under the names that the first pattern of the state gives them.
 """
@@ -12,7 +12,7 @@ from ostinato.pictures.automaton_svg import Picture
 from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
 
 MOST_LINES = 24
-"""Of states and of clusters; a plan may have thousands."""
+"""Most states and clusters that are listed: a plan may have thousands."""
 MOST_BITS = 16
 """Patterns up to which a state's are shown as bits, the first pattern's rightmost, as in the paper."""
 
@@ -21,7 +21,7 @@ Variables = Sequence[Sequence[str]]
 
 
 def plan_part(plan: MergedPlan, variables: Variables) -> list[str]:
-    """What is matched once, for whom."""
+    """The shared states, and the patterns that each of them serves."""
     told = _Told(plan, variables)
     states = len(plan.nodes) - 1
     several = sum(node.patterns.bit_count() > 1 for node in plan.nodes[1:])
@@ -42,7 +42,7 @@ def plan_part(plan: MergedPlan, variables: Variables) -> list[str]:
 
 
 def declined_part(declined: Mapping[str, str]) -> list[str]:
-    """Which queries have no part in a shared plan, and why."""
+    """The queries that run outside a shared plan, with reasons."""
     width = max(map(len, declined), default=0)
     return [f"{name:<{width}}  {reason}" for name, reason in declined.items()]
 
@@ -120,7 +120,7 @@ class _Told:
         return self.plan.names[bits.bit_length() - 1] if several == 1 else f"{several:,} patterns"
 
     def guards(self) -> list[str]:
-        """Where one pattern asks more than others of the same state."""
+        """The conditions that only some patterns of a state check."""
         return _shortened(
             [
                 f"{self.state(step.target)}: for {self.patterns(guard.patterns)} only where its further conditions hold"
@@ -130,7 +130,7 @@ class _Told:
         )
 
     def segments(self) -> list[str]:
-        """What is matched once and joined at several places."""
+        """The sub-patterns that are matched once and joined at several states."""
         joins: dict[int, list[int]] = {}
         for step in self.plan.steps:
             if step.segment != NO_SEGMENT:
@@ -143,11 +143,11 @@ class _Told:
         )
 
     def clusters(self) -> list[str]:
-        found = self.plan.clusters()
+        clusters = self.plan.clusters()
         return _shortened(
             [
                 f"cluster {self.patterns(bits)}: {len(nodes):,} {'state' if len(nodes) == 1 else 'states'}"
-                for bits, nodes in sorted(found.items(), key=lambda item: -item[0].bit_count())
+                for bits, nodes in sorted(clusters.items(), key=lambda item: -item[0].bit_count())
             ]
         )
 

@@ -1,5 +1,5 @@
-"""The MATCH_RECOGNIZE queries of a workload -> which of them are matched together, what they share, what they have to
-keep to, and why the others run by themselves."""
+"""The MATCH_RECOGNIZE queries of a workload -> groups that are matched together, their shared states and bounds, and
+the reasons why other queries run alone."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from ostinato.workloads.plan.clause_groups import ClausesPlan, ClauseStream, pla
 _INDENT = " " * len("shared matcher   ")
 
 
-def clause_sections(asked: AsksWorkload, understood: Mapping[str, Understood], table: Any = None) -> list[str]:
-    """What is said of the clauses together, before each is explained by itself.
+def clause_sections(workload: AsksWorkload, understood: Mapping[str, Understood], table: Any = None) -> list[str]:
+    """The sections about all clauses together, which come before those of single clauses.
 
     `table` is what `explain` was given: on a streaming DataFrame other clauses run together than on a batch.
     """
     names = list(understood)
-    request = asked.request.for_queries(names)
-    sections = [together_text(asked, understood, table)]
-    plan = _plan(asked, understood, table)
+    request = workload.request.for_queries(names)
+    sections = [together_text(workload, understood, table)]
+    plan = _plan(workload, understood, table)
     if plan is not None:
         typed = [each.typed for each in understood.values() if each.typed is not None]
-        sections += [_shared_text(asked, stream, typed, names) for stream in plan.streams]
+        sections += [_shared_text(workload, stream, typed, names) for stream in plan.streams]
     if names and not request.is_empty:
         lines = bounds_part(request.bounds(names))
         sections.append(underlined("What may be given up of the clauses", lines))
     return [section for section in sections if section]
 
 
-def together_text(asked: AsksWorkload, understood: Mapping[str, Understood], table: Any = None) -> str:
-    """Who runs together; empty where one query without a bound is all there is, or where types decide and aren't
-    known."""
-    names, plan, on_stream = list(understood), _plan(asked, understood, table), is_streaming(table)
-    bounded = [name for name, is_bounded in zip(names, _bounded(asked, names), strict=True) if is_bounded]
+def together_text(workload: AsksWorkload, understood: Mapping[str, Understood], table: Any = None) -> str:
+    """The groups of queries that run together. Empty for a single query without a bound, and where the decision needs
+    types that aren't known."""
+    names, plan, on_stream = list(understood), _plan(workload, understood, table), is_streaming(table)
+    bounded = [name for name, is_bounded in zip(names, _bounded(workload, names), strict=True) if is_bounded]
     if not bounded and (plan is None or len(names) < 2):
         return ""
     lines = []
@@ -49,7 +49,7 @@ def together_text(asked: AsksWorkload, understood: Mapping[str, Understood], tab
         lines.append(f"{_INDENT}where a section below names an engine, that is the one the clause would have by itself")
     else:
         for stream in plan.streams:
-            lines += _stream_lines(asked, stream, names, on_stream)
+            lines += _stream_lines(workload, stream, names, on_stream)
         lines += [f"by itself        {names[number]}: {reason}" for number, reason in plan.alone.items()]
         if on_stream and plan.alone:
             lines.append(f"{_INDENT}an operator for each, as ost.match_recognize has it")
@@ -61,9 +61,9 @@ def underlined(title: str, lines: Sequence[str]) -> str:
     return "\n".join([title, "-" * len(title), *lines])
 
 
-def _stream_lines(asked: AsksWorkload, stream: ClauseStream, names: Sequence[str], on_stream: bool) -> list[str]:
+def _stream_lines(workload: AsksWorkload, stream: ClauseStream, names: Sequence[str], on_stream: bool) -> list[str]:
     members = ", ".join(names[member.clause] for member in stream.clauses)
-    states = "states of its own for each" if asked.options.sharing == "never" else "one state for equal sub-patterns"
+    states = "states of its own for each" if workload.options.sharing == "never" else "one state for equal sub-patterns"
     lines = [
         f"shared matcher   {members}: {states}; where a section below names an",
         f"{_INDENT}engine, that is the one the clause would have by itself",
@@ -76,9 +76,9 @@ def _stream_lines(asked: AsksWorkload, stream: ClauseStream, names: Sequence[str
     return lines
 
 
-def _shared_text(asked: AsksWorkload, stream: ClauseStream, typed: Sequence[TypedPlan], names: Sequence[str]) -> str:
+def _shared_text(workload: AsksWorkload, stream: ClauseStream, typed: Sequence[TypedPlan], names: Sequence[str]) -> str:
     """The states of one plan, by the variables of the clauses."""
-    merged = merge([clause.program for clause in stream.clauses], separate=asked.options.sharing == "never")
+    merged = merge([clause.program for clause in stream.clauses], separate=workload.options.sharing == "never")
     automata = [typed[clause.clause].plan.nfa for clause in stream.clauses]
     variables = [
         [nfa.states[node.state].variable for node in clause.graph.nodes]
@@ -88,16 +88,16 @@ def _shared_text(asked: AsksWorkload, stream: ClauseStream, typed: Sequence[Type
     return underlined(f"What matches share: {called}", plan_part(merged, variables))
 
 
-def _plan(asked: AsksWorkload, understood: Mapping[str, Understood], table: Any) -> ClausesPlan | None:
+def _plan(workload: AsksWorkload, understood: Mapping[str, Understood], table: Any) -> ClausesPlan | None:
     """None where types aren't known. Raises BOUND_NOT_SUPPORTED."""
     names = list(understood)
     typed = [each.typed for each in understood.values() if each.typed is not None]
     if not names or len(typed) < len(names):
         return None
-    bounded = _bounded(asked, names)
-    return plan_clauses(typed, names, bounded, asked.options.sharing, on_stream=is_streaming(table))
+    bounded = _bounded(workload, names)
+    return plan_clauses(typed, names, bounded, workload.options.sharing, on_stream=is_streaming(table))
 
 
-def _bounded(asked: AsksWorkload, names: Sequence[str]) -> tuple[bool, ...]:
-    own = asked.request.for_queries(names)
+def _bounded(workload: AsksWorkload, names: Sequence[str]) -> tuple[bool, ...]:
+    own = workload.request.for_queries(names)
     return (False,) * len(names) if own.is_empty else own.bounds(names).bounded

@@ -1,4 +1,4 @@
-"""Where each part of a DEFINE condition is evaluated, in words."""
+"""DEFINE conditions in words: who evaluates each part of them, and when."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEANING = {
 
 
 def conditions_part(understood: Understood) -> list[str]:
-    """One block per variable, or per place where the pattern has a fixed length; then what the words mean."""
+    """One block per variable, or per row of a pattern of fixed length; then an explanation of the terms."""
     plan = understood.plan
     run_words = _run_words(understood)
     blocks = list(_blocks(plan))
@@ -57,7 +57,7 @@ def _run_words(understood: Understood) -> str:
 
 
 def _blocks(plan: MatchPlan) -> Iterator[tuple[str, StateCondition]]:
-    """A name and a condition for everything that differs."""
+    """Variables, or rows of the pattern, with their conditions; equal neighbours are one entry."""
     if plan.sequence is not None:
         first = 1
         pairs = zip(plan.sequence, plan.state_conditions, strict=True)
@@ -101,9 +101,9 @@ def _run_lines(understood: Understood) -> list[str]:
 
 
 def _registers(program: RunProgram, unions: Unions) -> list[str]:
-    found = program.registers
-    chained = {register.source for register in found if register.keep in (Keep.LAST_BEFORE, Keep.FIRST_AFTER)}
-    return [_register(program, at, unions) for at in range(len(found)) if at not in chained]
+    registers = program.registers
+    chained = {register.source for register in registers if register.keep in (Keep.LAST_BEFORE, Keep.FIRST_AFTER)}
+    return [_register(program, at, unions) for at in range(len(registers)) if at not in chained]
 
 
 def _register(program: RunProgram, at: int, unions: Unions) -> str:

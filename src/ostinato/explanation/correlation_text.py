@@ -1,4 +1,4 @@
-"""A correlation -> how it is understood and run: the join, what may run it, what is kept. Not its two clauses."""
+"""A correlation -> text: the join, the strategies that can run it, and the state it keeps. Not its two clauses."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class AsksCorrelation(Protocol):
 
 def correlations_text(text: str) -> str | None:
     """The correlations of a statement, one section each; None where it holds none."""
-    found = find_correlations(read_statement(text))
-    return "\n\n".join(_section(correlation_of(text, one)) for one in found) or None
+    correlations = find_correlations(read_statement(text))
+    return "\n\n".join(_section(correlation_of(text, one)) for one in correlations) or None
 
 
-def _section(asked: Correlation) -> str:
-    lines = [*_understood(asked), "", *_ways()]
+def _section(correlation: Correlation) -> str:
+    lines = [*_understood(correlation), "", *_ways()]
     title = "The correlation"
     return "\n".join([title, "-" * len(title), *lines])
 
 
-def _understood(asked: Correlation) -> Iterator[str]:
-    keys = ", ".join(f"{one} = {other}" for one, other in asked.keys) or "none: all rows are of one key"
-    yield f"live      {asked.live_alias}: {_mode(asked.live.mode, live=True)}"
-    yield f"archive   {asked.archive_alias}: {_mode(asked.archive.mode, live=False)}"
+def _understood(correlation: Correlation) -> Iterator[str]:
+    keys = ", ".join(f"{one} = {other}" for one, other in correlation.keys) or "none: all rows are of one key"
+    yield f"live      {correlation.live_alias}: {_mode(correlation.live.mode, live=True)}"
+    yield f"archive   {correlation.archive_alias}: {_mode(correlation.archive.mode, live=False)}"
     yield f"keys      {keys}"
-    yield f"recency   an archive match starts at most {_region(asked.region)} before the live match ends"
+    yield f"recency   an archive match starts at most {_region(correlation.region)} before the live match ends"
     yield "as of     the archive of a live match is what had ended before it did"
     yield "order     of each key by correlation_start, correlation_end; a result waits until no earlier one can come"
 

@@ -38,7 +38,7 @@ def automaton_part(query: QueryPlan) -> list[str]:
 
 
 def conditions_part(plan: EventsPlan, query: QueryPlan) -> list[str]:
-    """What is asked of one event, of two that follow one another, and of a whole match."""
+    """Conditions over one event, over two adjacent events, and over a whole match."""
     bound = query.bound
     names = [*bound.variables, *bound.absent_variables]
     width = max(map(len, names))
@@ -84,14 +84,14 @@ def _said_of(value: Expr, word: str) -> Expr:
     """An expression over one event, with its columns written `later.x`."""
     if isinstance(value, Column):
         return ColumnRef((Name(word), Name(value.name)))
-    return rebuild(value, lambda part: _said_of(part, word))
+    return rebuild(value, lambda child: _said_of(child, word))
 
 
 # --- order ---
 
 
 def stream_part(query: QueryPlan) -> list[str]:
-    """How rows become sequences of events, and how far a match may reach."""
+    """The sequences that rows are divided into, and the bounds of a match."""
     bound = query.bound
     groups = ", ".join(map(plain_name, bound.group_by))
     same = ", ".join(map(plain_name, bound.same))
@@ -134,20 +134,20 @@ def outputs_part(query: QueryPlan) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Matchers:
-    """Who runs the queries that return matches: the shared matcher those of `shared`, each group in one plan, and for
-    those in `undecided` only the types of columns say who. All others are enumerated."""
+    """Engines of the queries that return matches. The shared matcher runs each group of `shared` in one plan. For
+    queries in `undecided`, the types of columns decide. All other queries are enumerated."""
 
     shared: tuple[tuple[int, ...], ...] = ()
     undecided: tuple[int, ...] = ()
     most_held: Mapping[tuple[int, ...], int] = field(default_factory=dict)
-    """For groups that are shared by choice: with more partial matches at one time they are enumerated after all."""
+    """Groups that share by choice: they are enumerated after all once more partial matches exist at one time."""
 
 
 _ENUMERATED = Matchers()
 
 
 def matchers_of(plan: EventsPlan, shared: SharedMatches | None, bounds: Bounds | None, sharing: str) -> Matchers:
-    """`shared` is None where types aren't known; even so, what has a bound runs on the shared matcher or is refused."""
+    """`shared` is None where types aren't known. A query with a bound runs on the shared matcher in any case."""
     if shared is not None:
         most_held = {group.queries: group.most_held for group in shared.groups if group.most_held is not None}
         return Matchers(tuple(group.queries for group in shared.groups), most_held=most_held)
@@ -164,7 +164,7 @@ def matchers_of(plan: EventsPlan, shared: SharedMatches | None, bounds: Bounds |
 def engine_part(
     plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str], matchers: Matchers = _ENUMERATED
 ) -> list[str]:
-    """Which engine runs what, and why."""
+    """The engine of each query, with reasons."""
     from ostinato.event_queries.trends.separate.separate_engine import way_of  # loads numba
 
     lines = []
@@ -195,7 +195,7 @@ def engine_part(
 
 
 def _shuffles(plan: EventsPlan) -> list[str]:
-    """What brings rows together on Spark."""
+    """The columns by which Spark brings rows together."""
     return [f"on Spark, rows are brought together {'; '.join(dict.fromkeys(map(_shuffle, plan.queries)))}"]
 
 
@@ -209,7 +209,7 @@ def _shuffle(query: QueryPlan) -> str:
 
 
 def matches_parts(plan: EventsPlan, names: Sequence[str], shared: SharedMatches | None) -> list[tuple[str, list[str]]]:
-    """What the shared matcher matches once for several queries, and which queries it doesn't run."""
+    """The states that the shared matcher keeps once for several queries, and the queries that it declines."""
     several = sum(query.returns_matches for query in plan.queries) > 1
     if not several and not (shared is not None and shared.groups):
         return []
@@ -229,6 +229,6 @@ def matches_parts(plan: EventsPlan, names: Sequence[str], shared: SharedMatches 
 
 
 def statistics_part(statistics: Mapping[str, int]) -> list[str]:
-    """What the engines did, as they count it."""
+    """The counters of the engines."""
     width = max(map(len, statistics))
     return [f"{name:<{width}}  {number:,}" for name, number in statistics.items()]

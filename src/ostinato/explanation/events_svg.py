@@ -12,10 +12,10 @@ from ostinato.explanation.readable import readable
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 
 
-def event_picture(asked: Any, table: Any = None) -> str:
-    """The automata of an `ost.events(...)` or an `ost.Workload(...)`, then the plans that several queries share; what
-    must be absent isn't drawn."""
-    asks = asked.events if isinstance(asked, AsksWorkload) else {"": asked}
+def event_picture(question: Any, table: Any = None) -> str:
+    """The automata of an `ost.events(...)` or an `ost.Workload(...)`, then the plans that several queries share.
+    Events under NOT aren't drawn."""
+    asks = question.events if isinstance(question, AsksWorkload) else {"": question}
     planned = plan_asked(tuple(asks.values()), table)
     plan = planned.plan
     pictures = [
@@ -28,9 +28,9 @@ def event_picture(asked: Any, table: Any = None) -> str:
         for name, query in zip(asks, plan.queries, strict=True)
         for program in query.programs[:2]  # the third of an AND is what both have
     ]
-    if isinstance(asked, AsksWorkload):
+    if isinstance(question, AsksWorkload):
         names = tuple(asks)
-        shared = shared_of(planned, names, asked.options.sharing, asked.request.for_queries(names))
+        shared = shared_of(planned, names, question.options.sharing, question.request.for_queries(names))
         for group in () if shared is None else shared.groups:
             variables = [plan.queries[i].programs[0].automaton.labels for i in group.queries]
             pictures.append(plan_picture(group.merged, variables))

@@ -52,7 +52,7 @@ class HasSharing(Protocol):
 
 
 class HasBounds(Protocol):
-    """What a workload was asked to keep to."""
+    """The bounds of a workload."""
 
     @property
     def is_empty(self) -> bool: ...
@@ -89,19 +89,19 @@ class AsksWorkload(Protocol):
 
 @runtime_checkable
 class Ran(GaveUp, Protocol):
-    """What `ost.Workload(...).run(...)` gave."""
+    """The result of `ost.Workload(...).run(...)`."""
 
     workload: AsksWorkload
     statistics: Mapping[str, int]
     input: object | None
-    """A table, a schema or a DataFrame: the columns that were asked."""
+    """A table, a schema or a DataFrame: it has columns."""
 
 
 Part = tuple[str, list[str]]
 
 
 def explain_events(
-    asked: Any, table: Any = None, statistics: Mapping[str, int] | None = None, losses: Part | None = None
+    question: Any, table: Any = None, statistics: Mapping[str, int] | None = None, losses: Part | None = None
 ) -> str:
     """How an `ost.events(...)` or the event queries of an `ost.Workload(...)` are understood and run.
 
@@ -109,14 +109,14 @@ def explain_events(
     that the queries mention. `statistics` and `losses` are those of a run: what was shared, and what that saved; what
     was given up.
     """
-    if isinstance(asked, AsksWorkload):
-        names = tuple(asked.events)
-        planned = plan_asked(tuple(asked.events.values()), table)
-        parts = _workload_parts(planned, names, asked.options.sharing, asked.request.for_queries(names))
-    elif isinstance(asked, AsksEvents):
-        parts = _query_parts(plan_asked([asked], table).plan, asked.options.sharing)
+    if isinstance(question, AsksWorkload):
+        names = tuple(question.events)
+        planned = plan_asked(tuple(question.events.values()), table)
+        parts = _workload_parts(planned, names, question.options.sharing, question.request.for_queries(names))
+    elif isinstance(question, AsksEvents):
+        parts = _query_parts(plan_asked([question], table).plan, question.options.sharing)
     else:
-        raise QueryError("NOT_A_QUERY", f"expected an event query or a workload, got {type(asked).__name__}")
+        raise QueryError("NOT_A_QUERY", f"expected an event query or a workload, got {type(question).__name__}")
     if statistics:
         parts = [*parts, ("What the last run did", statistics_part(statistics))]
     if losses is not None:
@@ -177,7 +177,7 @@ def _workload_parts(planned: Planned, names: Sequence[str], sharing: str, reques
 
 
 def shared_of(planned: Planned, names: Sequence[str], sharing: str, request: HasBounds) -> SharedMatches | None:
-    """What the shared matcher runs; None where the types of columns aren't known."""
+    """The queries of the shared matcher; None where the types of columns aren't known."""
     bounds = None if request.is_empty else request.bounds(names)
     if planned.typed is None:
         return None
@@ -206,10 +206,10 @@ class Planned:
     on_stream: bool = False
 
 
-def plan_asked(asked: Sequence[AsksEvents], table: Any) -> Planned:
-    names, types = _columns(asked, table)
+def plan_asked(questions: Sequence[AsksEvents], table: Any) -> Planned:
+    names, types = _columns(questions, table)
     bounds = []
-    for each in asked:
+    for each in questions:
         with speaking_of(each.query.text):
             bounds.append(bind_event_query(each.query, names, type=each.type, time=each.time))
     plan = plan_events(bounds)
@@ -226,10 +226,10 @@ def plan_asked(asked: Sequence[AsksEvents], table: Any) -> Planned:
     return Planned(typed.plan, typed, is_streaming(table))
 
 
-def _columns(asked: Sequence[AsksEvents], table: Any) -> tuple[tuple[str, ...], dict[str, pa.DataType]]:
+def _columns(questions: Sequence[AsksEvents], table: Any) -> tuple[tuple[str, ...], dict[str, pa.DataType]]:
     if table is None:
-        found = (name for each in asked for name in _mentioned(each))
-        return tuple({name.lower(): name for name in found}.values()), {}
+        mentioned = (name for each in questions for name in _mentioned(each))
+        return tuple({name.lower(): name for name in mentioned}.values()), {}
     schema = table if isinstance(table, pa.Schema) else getattr(table, "schema", None)
     if not isinstance(schema, pa.Schema) and type(table).__module__.split(".")[0] == "pandas":
         schema = pa.Schema.from_pandas(table, preserve_index=False)
@@ -240,21 +240,21 @@ def _columns(asked: Sequence[AsksEvents], table: Any) -> tuple[tuple[str, ...], 
     return tuple(kinds), {name: kind for name, kind in kinds.items() if kind is not None}
 
 
-def _mentioned(asked: AsksEvents) -> Iterator[str]:
-    """The columns that a query speaks of."""
-    query = asked.query
+def _mentioned(question: AsksEvents) -> Iterator[str]:
+    """The columns that a query mentions."""
+    query = question.query
     if query.time is not None:
         yield query.time.text
-    elif asked.time is not None:
-        yield asked.time
+    elif question.time is not None:
+        yield question.time
     named = {name for event in occurrences(query.pattern) for name in (event.type, event.variable)}
     exprs: list[Expr] = [*query.where]
     if isinstance(query.types, TypeColumn):
         yield query.types.column.text
     elif isinstance(query.types, tuple):
         exprs += [one.condition for one in query.types if isinstance(one, TypeDefinition)]
-    elif isinstance(asked.type, str):
-        yield asked.type
+    elif isinstance(question.type, str):
+        yield question.type
     yield from (name.text for name in (*query.group_by, *(name for same in query.same for name in same.columns)))
     if isinstance(query.returns, ReturnAggregates):
         exprs += [item.expression for item in query.returns.items]

@@ -1,4 +1,4 @@
-"""What queries have to keep to, and what runs under a bound gave up -> lines: by query, and period by period."""
+"""Bounds of queries, and matches lost under them -> lines: by query, and period by period."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MOST_PERIODS = 8
 MOST_QUERIES = 3
-"""Up to which each has its own numbers in the line of a period."""
+"""Most queries that have their own numbers in the line of a period."""
 ON_SPARK = [
     "result.metrics says it when it runs: a row for each task (on a stream each micro-batch and bucket) and query,",
     "period by period in the column periods; result.with_metrics has the matches of the same run, too",
@@ -22,12 +22,12 @@ ON_SPARK = [
 
 @runtime_checkable
 class GaveUp(Protocol):
-    """What `ost.Workload(...).run(...)` tells of losses."""
+    """The losses that `ost.Workload(...).run(...)` reports."""
 
     reports: tuple[Report, ...]
     """In process: one for each engine with a bound."""
     metrics: object | None
-    """On Spark, under a bound: the DataFrame that tells it."""
+    """On Spark, under a bound: the DataFrame with the reports."""
 
 
 def losses_part(ran: GaveUp) -> tuple[str, list[str]] | None:

@@ -70,8 +70,8 @@ def readable(expr: Expr, unions: Unions | None = None, leaf: Callable[[Expr], st
 
 
 def _text(expr: Expr, leaf: Callable[[Expr], str | None]) -> str:
-    def inner(part: Expr) -> str:
-        return _text(part, leaf)
+    def inner(child: Expr) -> str:
+        return _text(child, leaf)
 
     def own(node: Expr) -> str | None:
         given = leaf(node)
@@ -113,8 +113,8 @@ def _is_negated_form(expr: Operator) -> bool:
 def _operator(expr: Operator, inner: Callable[[Expr], str]) -> str:
     level = _level(expr)
 
-    def tight(part: Expr, least: int) -> str:
-        return inner(part) if _level(part) >= least else f"({inner(part)})"
+    def tight(child: Expr, least: int) -> str:
+        return inner(child) if _level(child) >= least else f"({inner(child)})"
 
     if _is_negated_form(expr):
         inside = expr.args[0]
@@ -163,7 +163,7 @@ def _as_written(expr: Expr, unions: Unions) -> Expr:
         case RowClassifier():
             return Call("classifier")
         case _:
-            return rebuild(expr, lambda part: _as_written(part, unions))
+            return rebuild(expr, lambda child: _as_written(child, unions))
 
 
 def _navigation(expr: Navigation, unions: Unions) -> Expr:
@@ -194,7 +194,7 @@ def _qualified(operand: Expr, rows: RowSet, unions: Unions) -> Expr:
         case RowClassifier():
             return Call("classifier", () if variable is None else (ColumnRef((variable,)),))
         case _:
-            return rebuild(operand, lambda part: _qualified(part, rows, unions))
+            return rebuild(operand, lambda child: _qualified(child, rows, unions))
 
 
 def _variable(rows: RowSet, unions: Unions) -> Name | None:

@@ -1,4 +1,4 @@
-"""TypedEventsPlan -> which RETURN MATCHES queries the shared matcher runs together, on a batch or on a stream.
+"""TypedEventsPlan -> the RETURN MATCHES queries that the shared matcher runs together, on a batch or on a stream.
 
 On a stream partial matches are carried on from one micro-batch to the next, and only the shared matcher does that. So
 it runs what has a bound, and what is decided by the last event of a match; queries that wait for the end of a window
@@ -28,9 +28,9 @@ def shared_queries(
         return shared_matches(typed, names, sharing, bounds)
     programs = bounded_programs(typed, names, bounds).programs
     carried = frozenset(i for i in programs if _is_carried(typed, i) or (bounds is not None and bounds.bounded[i]))
-    found = shared_matches(typed, names, sharing, bounds, carried=carried)
+    shared = shared_matches(typed, names, sharing, bounds, carried=carried)
     groups, waiting = [], []
-    for group in found.groups:
+    for group in shared.groups:
         together = tuple(i for i in group.queries if i in carried)
         if together in ((), group.queries):
             groups.append(group)
@@ -38,7 +38,7 @@ def shared_queries(
             merged = merge([programs[i] for i in together], separate=sharing == "never")
             groups.append(replace(group, queries=together, merged=merged))
             waiting += [i for i in group.queries if i not in carried]
-    return SharedMatches(tuple(groups), {**found.declined, **dict.fromkeys(waiting, WAITS)})
+    return SharedMatches(tuple(groups), {**shared.declined, **dict.fromkeys(waiting, WAITS)})
 
 
 def _is_carried(typed: TypedEventsPlan, query: int) -> bool:

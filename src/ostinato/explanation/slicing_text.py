@@ -1,4 +1,4 @@
-"""How one order is cut into slices, what they share and how one takes over from another, or why not, in words."""
+"""Slices of one ordered partition in words: their size, the rows they share, the handover, or why there are none."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sliced_steps(plan: MatchPlan) -> list[str] | None:
 
 
 def length_of_time(length: timedelta) -> str:
-    """In the largest unit that goes into it."""
+    """The length in the largest unit that divides it."""
     seconds = length.total_seconds()
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds and seconds % size == 0:
@@ -93,7 +93,7 @@ def _in_process(understood: Understood) -> str:
 
 
 def _size(plan: MatchPlan) -> str:
-    """How many rows are cut without slice_rows, and why slices may be given up."""
+    """The default size of slices, and the reasons to stop cutting."""
     shared = slicing_of(plan).shared
     if shared.rows is None:
         why = "matches lead too far beyond their slice"

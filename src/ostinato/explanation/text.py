@@ -1,4 +1,4 @@
-"""What was understood of a clause -> the text of its explanation, in six parts."""
+"""An understood clause -> the text of its explanation, in six parts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _numbered(number: int, title: str, lines: Iterable[str]) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """Long lines are broken; what follows hangs below the text behind the label."""
+    """Breaks long lines; the rest is indented to the text behind the label."""
     if len(line) <= WIDTH:
         return [line]
     indent = len(line) - len(line.lstrip())
@@ -153,7 +153,7 @@ def _shipping_part(understood: Understood) -> list[str]:
 
 
 def _measures_part(plan: MatchPlan) -> list[str]:
-    """A line per measure: what is read from the match, and what Spark makes of it."""
+    """A line per measure: the values read from the match, and the expression that Spark computes from them."""
     bound = plan.bound
     lines = []
     for i, (measure, outer) in enumerate(zip(bound.clause.measures, plan.outer, strict=True)):

@@ -30,13 +30,13 @@ class Understood:
 
 
 class _UnknownTypeError(Exception):
-    """A type that only Spark could tell."""
+    """A type that only Spark knows."""
 
 
-def understand(asked: Asked) -> Understood:
+def understand(question: Asked) -> Understood:
     """Binds, plans and, where the types of the columns are known, types the clause. Raises what the clause deserves."""
-    columns, settings = asked.columns, Settings()
-    plan = make_plan(bind(asked.clause, columns.names))
+    columns, settings = question.columns, Settings()
+    plan = make_plan(bind(question.clause, columns.names))
     if not columns.types and columns.names:
         return Understood(plan, columns, None, "the types of the columns aren't known: pass a table or a schema")
     types = {name: normalise(kind, settings) for name, kind in columns.types.items()}
@@ -56,7 +56,7 @@ def understand(asked: Asked) -> Understood:
         return input_type(Column(name))
 
     try:
-        with speaking_of(asked.clause.text):
+        with speaking_of(question.clause.text):
             return Understood(plan, columns, type_plan(plan, input_type, column_type, settings))
     except _UnknownTypeError as error:
         return Understood(plan, columns, None, str(error))

@@ -1,4 +1,4 @@
-"""Time as it is injected: what a piece of work took, by the machine's clock or by a tariff.
+"""Injected time: the duration of a piece of work, by the machine's clock or by a tariff.
 
 A tariff makes a run reproducible: the same input costs the same, whatever the machine does meanwhile.
 """
@@ -14,22 +14,22 @@ from ostinato.errors import QueryError
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a matcher did: events read, partial matches looked at, conditions asked, partial matches made."""
+    """Work of a matcher: events read, partial matches visited, conditions checked, partial matches created."""
 
     events: int
     visits: int
     checks: int
     births: int = 0
-    """Refused ones too: what they would be has to be worked out first."""
+    """Includes refused ones: the matcher computes them before it refuses them."""
 
 
 class Clock(Protocol):
-    """Stateless: it is asked before and after a piece of work."""
+    """Stateless: callers read it before and after a piece of work."""
 
     def now_ns(self) -> int: ...
 
     def spent_ns(self, began_ns: int, work: Work) -> int:
-        """How long the work took that began at `began_ns` and has just ended."""
+        """Duration of the work that began at `began_ns` and has just ended."""
         ...
 
 

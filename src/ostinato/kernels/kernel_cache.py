@@ -92,8 +92,8 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
         numba.config.CACHE_DIR = before
     # Where our folder fails, numba takes others that nobody has checked. NUMBA_DISABLE_JIT makes no kernel.
     is_elsewhere = compiled is not function and not Path(compiled.stats.cache_path).is_relative_to(folder)
-    kept: Function = _uncached(function, options) if is_elsewhere else compiled
-    return kept
+    trusted: Function = _uncached(function, options) if is_elsewhere else compiled
+    return trusted
 
 
 def _on_disk(function: Function, folder: Path) -> Function:

@@ -77,15 +77,15 @@ class KernelSources:
 def _imported_paths(text: bytes) -> Iterator[str]:
     """Where the modules may lie that a text imports. A name imported from a package may be a module of it."""
     for package, names, module in _IMPORT.findall(text):
-        place = "/".join((package or module).decode().split(".")[1:])
-        if place:
-            yield from (f"{place}.py", f"{place}/__init__.py")
+        base = "/".join((package or module).decode().split(".")[1:])
+        if base:
+            yield from (f"{base}.py", f"{base}/__init__.py")
         for name in _NAME.findall(names):
-            yield f"{place}/{name.decode()}.py".lstrip("/")
+            yield f"{base}/{name.decode()}.py".lstrip("/")
 
 
-def _files(place: Traversable, path: str) -> Iterator[str]:
-    for child in place.iterdir():
+def _files(folder: Traversable, path: str) -> Iterator[str]:
+    for child in folder.iterdir():
         if child.is_dir():
             yield from _files(child, f"{path}{child.name}/")
         else:

@@ -58,11 +58,11 @@ def aggregate(name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ans
 
 
 def _distinct(rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    kept: list[tuple[object, ...]] = []
+    distinct_rows: list[tuple[object, ...]] = []
     for row in rows:
-        if not any(compare(row, other) == 0 for other in kept):
-            kept.append(row)
-    return kept
+        if not any(compare(row, other) == 0 for other in distinct_rows):
+            distinct_rows.append(row)
+    return distinct_rows
 
 
 def _extreme(values: Sequence[object], sign: int) -> object:

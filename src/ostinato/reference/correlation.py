@@ -1,6 +1,7 @@
 """Correlation and rows of both sides -> its results, from the definitions alone (DejaVu, Definitions 6 to 9).
 
-For each live match the archive is what had ended before it did; the archive's clause is asked of exactly those rows.
+For each live match the archive holds the rows that ended before the match did. The archive's clause runs on exactly
+those rows.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from ostinato.clause.query.clause import MatchRecognize
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START, Correlation
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import ColumnRef, Expr, Name, rebuild
-from ostinato.reference.navigation import Place, Scope, evaluate
-from ostinato.reference.oracle import Layout, Match, find_matches, layouts
+from ostinato.reference.navigation import MatchPosition, Scope, evaluate
+from ostinato.reference.oracle import Match, OraclePartition, find_matches, layouts
 from ostinato.reference.ordering import Row, as_moment, compare
 from ostinato.reference.preferment import Label
 
@@ -43,8 +44,8 @@ def correlate_rows(
     for partition in live.partitions(live_rows):
         for history in histories:
             if _same_key(correlation, live, partition.rows[0], archive, history.rows[0]):
-                found = list(_of_key(correlation, live, partition, archive, history.rows))
-                results += [each.shown for each in sorted(found, key=lambda each: each.order)]
+                of_key = list(_of_key(correlation, live, partition, archive, history.rows))
+                results += [each.shown for each in sorted(of_key, key=lambda each: each.order)]
     return results
 
 
@@ -73,7 +74,7 @@ class _Side:
     ansi: bool
     has_ends: bool
 
-    def partitions(self, rows: Sequence[Row]) -> Iterator[Layout]:
+    def partitions(self, rows: Sequence[Row]) -> Iterator[OraclePartition]:
         return layouts(self.clause, self.columns, rows, ansi=self.ansi)
 
     def start(self, row: Row) -> Any:
@@ -90,17 +91,17 @@ class _Side:
             raise MatchError("INTERVAL_ENDS_FIRST", f"an event ends at {end}, before its start at {start}")
         return end
 
-    def matches(self, layout: Layout) -> Iterator[_Timed]:
-        """The matches that have a time: an empty one has none, nor one with a row that hasn't."""
-        for number, found in enumerate(find_matches(layout.query, layout.scope, layout.rows), start=1):
-            rows = layout.rows[found.start : found.end]
+    def matches(self, layout: OraclePartition) -> Iterator[_Timed]:
+        """The matches that have a time. An empty match has none, nor has a match with a row without a time."""
+        for number, match in enumerate(find_matches(layout.query, layout.scope, layout.rows), start=1):
+            rows = layout.rows[match.start : match.end]
             ends = [self.end(row) for row in rows]
             if rows and None not in ends:
-                yield _Timed(found, number, self.start(rows[0]), max(ends))
+                yield _Timed(match, number, self.start(rows[0]), max(ends))
 
 
 def _of_key(
-    correlation: Correlation, live: _Side, partition: Layout, archive: _Side, history: Sequence[Row]
+    correlation: Correlation, live: _Side, partition: OraclePartition, archive: _Side, history: Sequence[Row]
 ) -> Iterator[_Result]:
     timed = [(archive.end(row), row) for row in history]
     for event in live.matches(partition):
@@ -143,7 +144,7 @@ def _has_ends(clause: MatchRecognize, columns: Sequence[str], rows: Sequence[Row
 
 
 def _same_key(correlation: Correlation, live: _Side, one: Row, archive: _Side, other: Row) -> bool:
-    """As `=` has it: NULL equals nothing."""
+    """Compares as `=` does: NULL equals nothing."""
     for live_name, archive_name in correlation.keys:
         left = one[Scope(live.columns, {}, True).column(Name(live_name))]
         right = other[Scope(archive.columns, {}, True).column(Name(archive_name))]
@@ -153,17 +154,17 @@ def _same_key(correlation: Correlation, live: _Side, one: Row, archive: _Side, o
 
 
 def _holds(correlation: Correlation, shown: Shown, ansi: bool) -> bool:
-    """The join predicate, asked of a row whose columns are the two matches."""
+    """Evaluates the join predicate on a row whose columns are the two matches."""
     assert correlation.condition is not None
     scope = Scope(tuple(shown), {}, ansi)
     condition = _qualified(correlation.condition, correlation, shown)
-    return evaluate(condition, Place(scope, [shown], 0, (Label("PAIR"),), 1, None)) is True
+    return evaluate(condition, MatchPosition(scope, [shown], 0, (Label("PAIR"),), 1, None)) is True
 
 
 def _qualified(expr: Expr, correlation: Correlation, shown: Shown) -> Expr:
-    """References to a match's column without its alias get it."""
+    """Adds the alias to references that leave it out."""
     if not isinstance(expr, ColumnRef):
-        return rebuild(expr, lambda part: _qualified(part, correlation, shown))
+        return rebuild(expr, lambda child: _qualified(child, correlation, shown))
     first = expr.parts[0].text.lower()
     if first in (name.lower() for name in shown):
         return expr

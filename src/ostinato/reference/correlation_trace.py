@@ -1,8 +1,8 @@
-"""Correlation and rows of one key -> what DejaVu's buffer and cache hold after each row, by the paper's own rules.
+"""Correlation and rows of one key -> the content of DejaVu's buffer and cache after each row, by the paper's rules.
 
 Sections 4.2 to 4.4 and Tables 3 and 4 of the paper, row by row. Time is discrete, as its Definition 1 has it: rows are
 moments at whole numbers, and after time t the next row comes at t + 1 or later. Both sides have the same rows. The
-rules take a cached match as final, which the definitions don't (docs/papers/dejavu.md): this is here to compare with.
+rules take a cached match as final; the definitions don't (docs/papers/dejavu.md). The trace is here for comparison.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.correlations.language.correlation import Correlation
-from ostinato.reference.oracle import Layout, admission, find_matches, layouts
+from ostinato.reference.oracle import OraclePartition, admission, find_matches, layouts
 from ostinato.reference.ordering import Row
 from ostinato.reference.preferment import Path, Search, in_preferment_order
 
@@ -21,7 +21,7 @@ Times = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """After one row: the times of the buffered rows, the cached matches, and the results that can now be given."""
 
     time: int
@@ -30,7 +30,7 @@ class Step:
     results: tuple[Times, ...]
 
 
-def trace_live_first(correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> list[Step]:
+def trace_live_first(correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> list[TraceStep]:
     """Live matches drive (Table 3): archive matches are cached, rows behind the start of the last are buffered."""
     key = _Key(correlation, columns, rows)
     cache: list[Times] = []
@@ -45,11 +45,11 @@ def trace_live_first(correlation: Correlation, columns: Sequence[str], rows: Seq
             ordered.add([(entry[0], event[1]) for entry in cache if key.is_recent(entry, event)])
         start = cache[-1][0] + 1 if cache else time - key.distance - 1
         buffer = tuple(t for t in key.times[: at + 1] if t >= start)
-        steps.append(Step(time, buffer, tuple(cache), ordered.given(at)))
+        steps.append(TraceStep(time, buffer, tuple(cache), ordered.given(at)))
     return steps
 
 
-def trace_archive_first(correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> list[Step]:
+def trace_archive_first(correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> list[TraceStep]:
     """Archive matches drive (Table 4): live matches are cached, rows behind the present archive start are buffered."""
     key = _Key(correlation, columns, rows)
     cache: list[Times] = []
@@ -67,12 +67,12 @@ def trace_archive_first(correlation: Correlation, columns: Sequence[str], rows: 
             ordered.add([(entry[0], event[1]) for entry in matches if key.is_recent(entry, event)])
         cache = [entry for entry in cache if entry[0] > present]  # the others were overtaken
         buffer = tuple(t for t in key.times[: at + 1] if t > present)
-        steps.append(Step(time, buffer, tuple(cache), ordered.given(at)))
+        steps.append(TraceStep(time, buffer, tuple(cache), ordered.given(at)))
     return steps
 
 
 class _Key:
-    """The rows of one key in their order, and both clauses asked of beginnings of them."""
+    """The rows of one key in their order; both clauses run on prefixes of them."""
 
     def __init__(self, correlation: Correlation, columns: Sequence[str], rows: Sequence[Row]) -> None:
         self.distance = int(correlation.region.size)
@@ -82,20 +82,20 @@ class _Key:
         self.times = [int(str(row[self.live.scope.column(time)])) for row in self.live.rows]
 
     @staticmethod
-    def _layout(clause: MatchRecognize, columns: Sequence[str], rows: Sequence[Row]) -> Layout:
+    def _layout(clause: MatchRecognize, columns: Sequence[str], rows: Sequence[Row]) -> OraclePartition:
         (layout,) = layouts(clause, columns, rows)
         return layout
 
     def live_ending_at(self, at: int) -> Times | None:
         """The live match whose last row is this one: rows to come don't change it."""
         known = self.live.rows[: at + 1]
-        ends = [found for found in find_matches(self.live.query, self.live.scope, known) if found.end == at + 1]
+        ends = [match for match in find_matches(self.live.query, self.live.scope, known) if match.end == at + 1]
         return (self.times[ends[0].start], self.times[at]) if ends else None
 
     def archive_matches(self, at: int) -> list[Times]:
         """The archive matches as of a live match that ends at this row, by their starts."""
-        found = find_matches(self.archive.query, self.archive.scope, self.archive.rows[:at])
-        return sorted((self.times[each.start], self.times[each.end - 1]) for each in found)
+        matches = find_matches(self.archive.query, self.archive.scope, self.archive.rows[:at])
+        return sorted((self.times[each.start], self.times[each.end - 1]) for each in matches)
 
     def is_recent(self, entry: Times, event: Times) -> bool:
         """Definitions 6 and 8."""
@@ -137,7 +137,7 @@ class _Ordered:
         self.held = sorted([*self.held, *results])
 
     def given(self, at: int) -> tuple[Times, ...]:
-        """What can be given after a row, at which the next live match ends one unit of time later at the earliest."""
+        """The results that are final after a row. The next live match ends at least one unit of time later."""
         key, soonest = self.key, self.key.times[at] + 1
         alive = [
             key.times[start]

@@ -1,4 +1,4 @@
-"""Expression and a place in a match -> value: which rows count, which row is meant, and the value there."""
+"""Expression and a position in a match -> value: the rows that count, the row that is meant, and the value there."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One row of a match, seen from which an expression is evaluated.
+class MatchPosition:
+    """The row of a match at which an expression is evaluated.
 
     The match starts at row `start` of the partition and has one label a row; RUNNING sees the first `seen` of them.
     While a condition is tested, the labels end with the tentative one of the row in question.
@@ -65,7 +65,7 @@ class Place:
     match_number: int | None
 
     def positions(self, variable: str | None, final: bool) -> list[int]:
-        """The rows, by their place in the partition, of a variable or of the whole match."""
+        """The positions in the partition of the rows of a variable, or of the match."""
         labels = self.labels if final else self.labels[: self.seen]
         wanted = None if variable is None else self.scope.variables[variable]
         return [self.start + i for i, label in enumerate(labels) if wanted is None or label.variable in wanted]
@@ -76,20 +76,20 @@ class Place:
         return self.labels[offset].variable if 0 <= offset < len(self.labels) else None
 
 
-def evaluate(expr: Expr, place: Place) -> object:
+def evaluate(expr: Expr, position: MatchPosition) -> object:
     """The value of an expression of DEFINE or MEASURES."""
     match expr:
         case ColumnRef() | Call(name="classifier"):
-            return _at_row(expr, _navigated(expr, place), place)  # a bare reference means RUNNING LAST
+            return _at_row(expr, _navigated(expr, position), position)  # a bare reference means RUNNING LAST
         case Call(name="first" | "last" | "prev" | "next"):
-            return _at_row(_operand(expr), _navigated(expr, place), place)
+            return _at_row(_operand(expr), _navigated(expr, position), position)
         case Call(name=name, args=args, distinct=distinct) if name in AGGREGATES:
-            rows = place.positions(_variable_of(args, place.scope), final=_is_final(expr))
+            rows = position.positions(_variable_of(args, position.scope), final=_is_final(expr))
             operands = [arg for arg in args if not isinstance(arg, Star)]
-            values = [tuple(_at_row(operand, row, place) for operand in operands) for row in rows]
-            return aggregate(name, values, distinct, place.scope.ansi)
+            values = [tuple(_at_row(operand, row, position) for operand in operands) for row in rows]
+            return aggregate(name, values, distinct, position.scope.ansi)
         case _:
-            return _around(expr, place, row=None)
+            return _around(expr, position, row=None)
 
 
 def _is_final(expr: Call) -> bool:
@@ -101,27 +101,27 @@ def _operand(expr: Call) -> Expr:
     return inner.args[0] if isinstance(inner, Call) and inner.name in ("first", "last") else inner
 
 
-def _navigated(expr: Expr, place: Place) -> int | None:
+def _navigated(expr: Expr, position: MatchPosition) -> int | None:
     """The row of the partition that a navigation arrives at, or None."""
     if isinstance(expr, Call) and expr.name in ("prev", "next"):
-        base = _navigated(expr.args[0], place)
-        step = _offset(expr, place, default=1)
+        base = _navigated(expr.args[0], position)
+        step = _offset(expr, position, default=1)
         arrived = None if base is None else base + (step if expr.name == "next" else -step)
-        return arrived if arrived is not None and 0 <= arrived < len(place.partition) else None
+        return arrived if arrived is not None and 0 <= arrived < len(position.partition) else None
     if isinstance(expr, Call) and expr.name in ("first", "last"):
-        rows = place.positions(_variable_of(expr.args[:1], place.scope), final=_is_final(expr))
-        skip = _offset(expr, place, default=0)
+        rows = position.positions(_variable_of(expr.args[:1], position.scope), final=_is_final(expr))
+        skip = _offset(expr, position, default=0)
         if skip >= len(rows):
             return None
         return rows[skip] if expr.name == "first" else rows[-1 - skip]
-    rows = place.positions(_variable_of((expr,), place.scope), final=False)
+    rows = position.positions(_variable_of((expr,), position.scope), final=False)
     return rows[-1] if rows else None
 
 
-def _offset(expr: Call, place: Place, default: int) -> int:
+def _offset(expr: Call, position: MatchPosition, default: int) -> int:
     if len(expr.args) < 2:
         return default
-    offset = evaluate(expr.args[1], place)
+    offset = evaluate(expr.args[1], position)
     if not isinstance(offset, int) or offset < 0:
         raise QueryError("INVALID_NAVIGATION", f"{expr.name.upper()} takes a whole number of rows, not {offset!r}")
     return offset
@@ -129,22 +129,22 @@ def _offset(expr: Call, place: Place, default: int) -> int:
 
 def _variable_of(exprs: Sequence[Expr], scope: Scope) -> str | None:
     """The one variable whose rows the expressions speak of; None stands for every row of the match."""
-    found: set[str | None] = set()
+    qualifiers: set[str | None] = set()
     waiting = list(exprs)
     while waiting:
         expr = waiting.pop()
         match expr:
             case ColumnRef(parts):
-                found.add(scope.qualifier(parts))
+                qualifiers.add(scope.qualifier(parts))
             case Star(qualifier):
-                found.add(None if qualifier is None else qualifier.folded)
+                qualifiers.add(None if qualifier is None else qualifier.folded)
             case Call(name="classifier", args=args):
-                found.add(_classified(args))
+                qualifiers.add(_classified(args))
             case _:
                 waiting.extend(children(expr))
-    if len(found) > 1:
+    if len(qualifiers) > 1:
         raise QueryError("MIXED_VARIABLES", "one navigation or aggregate speaks of the rows of one variable")
-    return found.pop() if found else None
+    return qualifiers.pop() if qualifiers else None
 
 
 def _classified(args: Sequence[Expr]) -> str | None:
@@ -156,25 +156,25 @@ def _classified(args: Sequence[Expr]) -> str | None:
     raise QueryError("INVALID_NAVIGATION", "CLASSIFIER takes a pattern variable")
 
 
-def _at_row(expr: Expr, row: int | None, place: Place) -> object:
+def _at_row(expr: Expr, row: int | None, position: MatchPosition) -> object:
     """The operand of a navigation or an aggregate, at the one row it was taken to; NULL where there is no such row."""
     if row is None:
         return None
     match expr:
         case ColumnRef(parts):
-            parts = parts[1:] if place.scope.qualifier(parts) is not None else parts
-            value: object = place.partition[row][place.scope.column(parts[0])]
-            for part in parts[1:]:
-                value = _struct_field(value, part)
+            parts = parts[1:] if position.scope.qualifier(parts) is not None else parts
+            value: object = position.partition[row][position.scope.column(parts[0])]
+            for field_name in parts[1:]:
+                value = _struct_field(value, field_name)
             return value
         case Call(name="classifier"):
-            return place.classifier(row)
+            return position.classifier(row)
         case Call(name="first" | "last" | "prev" | "next"):
             raise QueryError("INVALID_NAVIGATION", "only FIRST and LAST may stand inside PREV and NEXT, directly")
         case Call(name=name) if name in AGGREGATES:
             raise QueryError("NESTED_AGGREGATE", "an aggregate can't stand inside a navigation or an aggregate")
         case _:
-            return _around(expr, place, row)
+            return _around(expr, position, row)
 
 
 def _struct_field(value: object, name: Name) -> object:
@@ -188,18 +188,18 @@ def _struct_field(value: object, name: Name) -> object:
     raise QueryError("UNKNOWN_FIELD", f"there is no field '{name.text}'")
 
 
-def _around(expr: Expr, place: Place, row: int | None) -> object:
-    """What stands around references: the same whether its parts are at one row (`row`) or each where it points to."""
+def _around(expr: Expr, position: MatchPosition, row: int | None) -> object:
+    """An expression around references: its operands are evaluated at one row (`row`), or each at its own row."""
 
-    def inner(part: Expr) -> object:
-        return evaluate(part, place) if row is None else _at_row(part, row, place)
+    def inner(child: Expr) -> object:
+        return evaluate(child, position) if row is None else _at_row(child, row, position)
 
-    ansi = place.scope.ansi
+    ansi = position.scope.ansi
     match expr:
         case Literal():
             return literal_value(expr)
         case Call(name="match_number"):
-            return place.match_number
+            return position.match_number
         case Operator(op="and", args=args):
             return _decided(args, inner, by=False)
         case Operator(op="or", args=args):
@@ -234,8 +234,8 @@ def _around(expr: Expr, place: Place, row: int | None) -> object:
 def _decided(parts: Sequence[Expr], inner: Callable[[Expr], object], by: bool) -> bool | None:
     """AND (decided by a FALSE) or OR (by a TRUE) of the parts, left to right; NULL when only NULLs leave it open."""
     unknown = False
-    for part in parts:
-        value = inner(part)
+    for child in parts:
+        value = inner(child)
         if value is by:
             return by
         unknown = unknown or value is None

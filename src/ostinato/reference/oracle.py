@@ -10,21 +10,21 @@ from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, Skip
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import Call, Expr, walk
-from ostinato.reference.navigation import Place, Scope, evaluate
+from ostinato.reference.navigation import MatchPosition, Scope, evaluate
 from ostinato.reference.ordering import Row, as_moment, partitions, sort_rows
 from ostinato.reference.preferment import Path, Search, in_preferment_order
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match as found: its first row's place in the partition, and a label for every row."""
+    """A match: the position of its first row in the partition, and a label for every row."""
 
     start: int
     labels: Path
 
     @property
     def end(self) -> int:
-        """The place after its last row."""
+        """The position after its last row."""
         return self.start + len(self.labels)
 
 
@@ -41,7 +41,7 @@ def match_rows(
 
 def layouts(
     query: MatchRecognize, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, ansi: bool = True
-) -> Iterator[Layout]:
+) -> Iterator[OraclePartition]:
     """The partitions in the order of their keys, each sorted."""
     names = {name: frozenset({name}) for name in variables(query.pattern)}
     names |= {subset.name: frozenset(subset.members) for subset in query.subsets}
@@ -51,7 +51,7 @@ def layouts(
     known = {*partition_columns, *(name for name, _, _ in keys)}
     others = [name for name in columns if name not in known]
     for members in partitions(rows, partition_columns):
-        yield Layout(query, scope, sort_rows(members, keys, others))
+        yield OraclePartition(query, scope, sort_rows(members, keys, others))
 
 
 # --- finding matches --------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def admission(
         condition = conditions.get(path[-1].variable)
         if condition is None:
             return True
-        return evaluate(condition, Place(scope, rows, start, path, len(path), number)) is True
+        return evaluate(condition, MatchPosition(scope, rows, start, path, len(path), number)) is True
 
     return admits
 
@@ -148,21 +148,21 @@ def _timed_out(query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: 
     return open_runs[0] if open_runs else None
 
 
-def _next_start(query: MatchRecognize, scope: Scope, found: Match) -> int:
+def _next_start(query: MatchRecognize, scope: Scope, match: Match) -> int:
     """Where the search goes on; after an empty match always at the next row."""
-    if not found.labels or query.skip.kind is SkipKind.TO_NEXT_ROW:
-        return found.start + 1
+    if not match.labels or query.skip.kind is SkipKind.TO_NEXT_ROW:
+        return match.start + 1
     if query.skip.kind is SkipKind.PAST_LAST_ROW:
-        return found.end
+        return match.end
     assert query.skip.target is not None
     wanted = scope.variables[query.skip.target]
-    rows = [found.start + i for i, label in enumerate(found.labels) if label.variable in wanted]
+    rows = [match.start + i for i, label in enumerate(match.labels) if label.variable in wanted]
     if not rows:
         raise MatchError(
             "SKIP_TARGET_MISSING", f"no row of the match is '{query.skip.target}', to which it should skip"
         )
     target = rows[0] if query.skip.kind is SkipKind.TO_FIRST else rows[-1]
-    if target == found.start:
+    if target == match.start:
         raise MatchError(
             "SKIP_TO_FIRST_ROW", f"'{query.skip.target}' is the first row of the match: skipping to it never ends"
         )
@@ -193,58 +193,60 @@ def find_matches(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> li
             return _every(query, scope, rows)
         case MatchMode.MAXIMAL:
             longest: dict[int, Match] = {}
-            for found in _every(query, scope, rows):
-                if found.start not in longest or found.end > longest[found.start].end:
-                    longest[found.start] = found
+            for candidate in _every(query, scope, rows):
+                if candidate.start not in longest or candidate.end > longest[candidate.start].end:
+                    longest[candidate.start] = candidate
             return list(longest.values())
         case MatchMode.INCREMENTAL:
             earliest: dict[int, Match] = {}
-            for found in _every(query, scope, rows):  # by their first rows: the first that ends somewhere is longest
-                earliest.setdefault(found.end, found)
-            return sorted(earliest.values(), key=lambda found: found.end)  # as a stream meets them
+            for candidate in _every(
+                query, scope, rows
+            ):  # by their first rows: the first that ends somewhere is longest
+                earliest.setdefault(candidate.end, candidate)
+            return sorted(earliest.values(), key=lambda candidate: candidate.end)  # as a stream meets them
 
 
 # --- showing them -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """What is shown of one sorted partition."""
+class OraclePartition:
+    """One sorted partition, and the output rows of its matches."""
 
     query: MatchRecognize
     scope: Scope
     rows: Sequence[Row]
 
     def shown(self) -> Iterator[dict[str, object]]:
-        """The rows of the matches in their order and, if asked, the rows of no match in between."""
+        """The rows of the matches in their order and, where the clause shows them, unmatched rows in between."""
         matches = list(enumerate(find_matches(self.query, self.scope, self.rows), start=1))
         covered = 0
         for start in range(len(self.rows)):
-            here = [(number, found) for number, found in matches if found.start == start]
-            for number, found in here:
-                yield from self.of_match(found, number)
-                covered = max(covered, found.end)
+            here = [(number, match) for number, match in matches if match.start == start]
+            for number, match in here:
+                yield from self.of_match(match, number)
+                covered = max(covered, match.end)
             unmatched = not here and start >= covered
             if unmatched and self.query.output is Output.ALL_ROWS_WITH_UNMATCHED:
                 yield self._arranged(self.rows[start], {measure.name: None for measure in self.query.measures})
 
-    def of_match(self, found: Match, number: int) -> Iterator[dict[str, object]]:
+    def of_match(self, match: Match, number: int) -> Iterator[dict[str, object]]:
         """The rows that are shown of one match."""
         if self.query.output is Output.ONE_ROW:
-            measures = self._measures(found, len(found.labels), number)
-            yield {name: self.rows[found.start][name] for name in self._partition_columns()} | measures
-        elif not found.labels:
+            measures = self._measures(match, len(match.labels), number)
+            yield {name: self.rows[match.start][name] for name in self._partition_columns()} | measures
+        elif not match.labels:
             if self.query.output is not Output.ALL_ROWS_OMIT_EMPTY:
-                yield self._arranged(self._keys_only(self.rows[found.start]), self._measures(found, 0, number))
+                yield self._arranged(self._keys_only(self.rows[match.start]), self._measures(match, 0, number))
         else:
-            for offset, label in enumerate(found.labels):
+            for offset, label in enumerate(match.labels):
                 if not label.excluded:
-                    measures = self._measures(found, offset + 1, number)
-                    yield self._arranged(self.rows[found.start + offset], measures)
+                    measures = self._measures(match, offset + 1, number)
+                    yield self._arranged(self.rows[match.start + offset], measures)
 
-    def _measures(self, found: Match, seen: int, number: int) -> dict[str, object]:
-        place = Place(self.scope, self.rows, found.start, found.labels, seen, number)
-        return {measure.name: evaluate(measure.expression, place) for measure in self.query.measures}
+    def _measures(self, match: Match, seen: int, number: int) -> dict[str, object]:
+        position = MatchPosition(self.scope, self.rows, match.start, match.labels, seen, number)
+        return {measure.name: evaluate(measure.expression, position) for measure in self.query.measures}
 
     def _partition_columns(self) -> list[str]:
         return [self.scope.column(key.column) for key in self.query.partition_by]

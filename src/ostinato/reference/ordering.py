@@ -98,16 +98,16 @@ def sort_rows(rows: Sequence[Row], keys: Sequence[Key], tie_columns: Sequence[st
 def partitions(rows: Sequence[Row], columns: Sequence[str]) -> list[list[Row]]:
     """The rows with equal values in the columns together, in the order of these values; NULL is a value here."""
     ascending = _by([(name, False, True) for name in columns])
-    found: list[list[Row]] = []
+    groups: list[list[Row]] = []
     for row in rows:
-        for members in found:
+        for members in groups:
             if ascending(members[0], row) == 0:
                 members.append(row)
                 break
         else:
-            found.append([row])
-    heads = sorted((members[0] for members in found), key=cmp_to_key(ascending))
-    return [members for head in heads for members in found if members[0] is head]
+            groups.append([row])
+    heads = sorted((members[0] for members in groups), key=cmp_to_key(ascending))
+    return [members for head in heads for members in groups if members[0] is head]
 
 
 def _by(keys: Sequence[Key]) -> Callable[[Row, Row], int]:

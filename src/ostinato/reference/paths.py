@@ -38,16 +38,16 @@ def all_paths(
     facts = set(triples)
     if not any(start in (head, tail) for head, _, tail in facts):
         return set()
-    found: set[Walk] = set()
+    matching_walks: set[Walk] = set()
     walks: list[Walk] = [()]
     for hops in range(max_hops + 1):
         for walk in walks:
             node = walk[-1].node if walk else start
             if is_word(path, walk, types or {}) and (ends is None or node in ends):
-                found.add(walk)
+                matching_walks.add(walk)
         if hops < max_hops:
             walks = [longer for walk in walks for longer in _longer(facts, walk, start, simple)]
-    return found
+    return matching_walks
 
 
 def _longer(facts: set[tuple[str, str, str]], walk: Walk, start: str, simple: bool) -> list[Walk]:
@@ -62,8 +62,8 @@ def is_word(path: PathExpression, walk: Walk, types: Mapping[str, Collection[str
     """Whether the edges of the walk are a word of the expression."""
 
     @cache
-    def spans(part: PathExpression, low: int, high: int) -> bool:
-        match part:
+    def spans(expression: PathExpression, low: int, high: int) -> bool:
+        match expression:
             case OneEdge(relation, inverse, node_types):
                 if high != low + 1:
                     return False
@@ -79,7 +79,7 @@ def is_word(path: PathExpression, walk: Walk, types: Mapping[str, Collection[str
                 return any(spans(option, low, high) for option in options)
             case RepeatedPath(body, at_least, at_most):
                 return repeats(body, at_least, at_most, low, high)
-        raise AssertionError(part)
+        raise AssertionError(expression)
 
     @cache
     def repeats(body: PathExpression, at_least: int, at_most: int | None, low: int, high: int) -> bool:

@@ -1,7 +1,7 @@
-"""Stream summaries by definition: every set of positions is tried, every future is weighed. For small inputs only.
+"""Stream summaries by definition: tries every set of positions and weighs every future. For small inputs only.
 
-What goes in: a `SummaryQuery` and events. What comes out: matches as tuples of positions, aggregates, what each event
-contributes, and which events a summary keeps. Words are read with derivatives of the expression: there is no automaton.
+In: a `SummaryQuery` and events. Out: matches as tuples of positions, aggregates, the contribution of each event, and
+the events that a summary keeps. Words are read with derivatives of the expression: there is no automaton.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 
 TIE = Fraction(1, 1 << 40)
-"""Benefits that differ by a smaller part of their size are equal: no engine has to agree on the last digits."""
+"""Benefits whose relative difference is smaller count as equal: engines needn't agree on the last digits."""
 
 
 class SummaryEvent(NamedTuple):
@@ -39,8 +39,8 @@ EMPTY: Language = ("empty",)
 def language(query: SummaryQuery) -> Language:
     """The expression's language, the empty word with it if the expression has it."""
     tokens = _tokens(query.expression, query.declared())
-    read, place = _union(tokens, 0)
-    if place != len(tokens):
+    read, end = _union(tokens, 0)
+    if end != len(tokens):
         raise QueryError("SUMMARY_EXPRESSION", "the expression goes on behind its end")
     return read
 
@@ -61,28 +61,28 @@ def _tokens(text: str, declared: frozenset[str]) -> list[str]:
     return tokens
 
 
-def _union(tokens: list[str], place: int) -> tuple[Language, int]:
-    whole, place = _sequence(tokens, place)
-    while tokens[place : place + 1] == ["|"]:
-        other, place = _sequence(tokens, place + 1)
-        whole = _or(whole, other)
-    return whole, place
+def _union(tokens: list[str], at: int) -> tuple[Language, int]:
+    union, at = _sequence(tokens, at)
+    while tokens[at : at + 1] == ["|"]:
+        other, at = _sequence(tokens, at + 1)
+        union = _or(union, other)
+    return union, at
 
 
-def _sequence(tokens: list[str], place: int) -> tuple[Language, int]:
-    whole = EMPTY
-    while place < len(tokens) and (tokens[place] == "(" or tokens[place][0] == "="):
-        if tokens[place] == "(":
-            part, place = _union(tokens, place + 1)
+def _sequence(tokens: list[str], at: int) -> tuple[Language, int]:
+    sequence = EMPTY
+    while at < len(tokens) and (tokens[at] == "(" or tokens[at][0] == "="):
+        if tokens[at] == "(":
+            item, at = _union(tokens, at + 1)
         else:
-            part = ("type", tokens[place][1:])
-        place += 1
-        while place < len(tokens) and tokens[place] in ("*", "+", "?"):
-            star: Language = ("star", part)
-            part = {"*": star, "+": _then(part, star), "?": _or(part, EMPTY)}[tokens[place]]
-            place += 1
-        whole = _then(whole, part)
-    return whole, place
+            item = ("type", tokens[at][1:])
+        at += 1
+        while at < len(tokens) and tokens[at] in ("*", "+", "?"):
+            star: Language = ("star", item)
+            item = {"*": star, "+": _then(item, star), "?": _or(item, EMPTY)}[tokens[at]]
+            at += 1
+        sequence = _then(sequence, item)
+    return sequence, at
 
 
 def _then(first: Language, second: Language) -> Language:
@@ -94,13 +94,13 @@ def _then(first: Language, second: Language) -> Language:
 
 
 def _or(first: Language, second: Language) -> Language:
-    parts: set[Language] = set()
-    for part in (first, second):
-        parts |= part[1] if part[0] == "or" else {part}
-    parts.discard(NONE)
-    if not parts:
+    options: set[Language] = set()
+    for option in (first, second):
+        options |= option[1] if option[0] == "or" else {option}
+    options.discard(NONE)
+    if not options:
         return NONE
-    return parts.pop() if len(parts) == 1 else ("or", frozenset(parts))
+    return options.pop() if len(options) == 1 else ("or", frozenset(options))
 
 
 @cache

@@ -1,7 +1,7 @@
 """Bound event query and rows -> every match, by trying every sequence of events and every choice of variables.
 
-Slow and obvious: a run is extended event by event as long as the pattern spells some word that begins like its word
-(`trend_words.py`), and what can't be decided on the way is asked of the whole match.
+Slow and obvious: the oracle extends a run event by event while the variables of the run are a prefix of some word of
+the pattern (`trend_words.py`). It checks the remaining conditions on complete matches.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def trend_matches(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> 
     if isinstance(bound.query.pattern, AllOf):
         raise NotImplementedError("the matches of an AND are pairs; only their number is asked for")
     return [
-        OracleMatch(scene.group, scene.window, tuple((event.index, variable) for event, variable in run))
-        for scenes in by_window(bound, rows)
-        for run in in_order(bound, [run for scene in scenes for run in scene.matches(bound.query.pattern)])
-        for scene in scenes[:1]
+        OracleMatch(event_set.group, event_set.window, tuple((event.index, variable) for event, variable in run))
+        for event_sets in by_window(bound, rows)
+        for run in in_order(bound, [run for event_set in event_sets for run in event_set.matches(bound.query.pattern)])
+        for event_set in event_sets[:1]
     ]
 
 
@@ -91,8 +91,8 @@ def in_order(bound: BoundEventQuery, runs: Sequence[Run]) -> list[Run]:
 # --- which events may stand in one match ------------------------------------------------------------------------------
 
 
-def by_window(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[Scene]]:
-    """For each group and each window with events: one scene for each combination of values of SAME."""
+def by_window(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[EventSet]]:
+    """For each group and each window with events: one set of events for each combination of values of SAME."""
     timed = [{**row, _ROW: index} for index, row in enumerate(rows) if row[bound.time] is not None]
     others = [name for name in bound.columns if name not in (bound.time, *bound.group_by)]
     for members in partitions(timed, bound.group_by):
@@ -100,7 +100,7 @@ def by_window(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> Iter
         events = [Event(_index(row), row, time_us(row[bound.time]), place) for place, row in enumerate(ordered)]
         group = tuple(events[0].row[name] for name in bound.group_by)
         for window, inside in _windows(bound, events):
-            yield [Scene(bound, group, window, part) for part in _agreeing(bound, inside)]
+            yield [EventSet(bound, group, window, events_of_values) for events_of_values in _agreeing(bound, inside)]
 
 
 def _index(row: Mapping[str, Any]) -> int:
@@ -138,21 +138,21 @@ def _windows(bound: BoundEventQuery, events: Sequence[Event]) -> Iterator[tuple[
 
 
 def _agreeing(bound: BoundEventQuery, events: Sequence[Event]) -> list[list[Event]]:
-    """The events by their values of SAME; one with a NULL among them stands nowhere."""
+    """The events by their values of SAME; an event with a NULL among them is left out."""
     known = [event for event in events if all(event.row[name] is not None for name in bound.same)]
     together = partitions([event.row for event in known], bound.same)
-    chosen = [{_index(row) for row in part} for part in together]
-    return [[event for event in known if event.index in part] for part in chosen]
+    chosen = [{_index(row) for row in indices} for indices in together]
+    return [[event for event in known if event.index in indices] for indices in chosen]
 
 
 # --- matches among them -----------------------------------------------------------------------------------------------
 
 
 @dataclass
-class Scene:
+class EventSet:
     """The events of one group, one window and one combination of values of SAME, in order of time.
 
-    Not frozen, without slots: it remembers what it has already worked out.
+    Not frozen, without slots: it caches results.
     """
 
     bound: BoundEventQuery
@@ -182,15 +182,15 @@ class Scene:
             waiting.extend((*run, pair) for pair in self._followers(pattern, run, selection))
 
     def _followers(self, pattern: EventPattern, run: Run, selection: Selection) -> list[tuple[Event, str]]:
-        found = [pair for pair in self._qualifying(pattern) if self._extends(pattern, run, pair)]
+        candidates = [pair for pair in self._qualifying(pattern) if self._extends(pattern, run, pair)]
         match selection:
             case Selection.ANY:
-                return found
+                return candidates
             case Selection.STRICT:
-                return [pair for pair in found if self._directly_after(run[-1][0], pair[0])]
+                return [pair for pair in candidates if self._directly_after(run[-1][0], pair[0])]
             case Selection.NEXT:
-                first = min((event.time_us for event, _ in found), default=None)
-                return [pair for pair in found if pair[0].time_us == first]
+                first = min((event.time_us for event, _ in candidates), default=None)
+                return [pair for pair in candidates if pair[0].time_us == first]
 
     def _qualifying(self, pattern: EventPattern) -> list[tuple[Event, str]]:
         return [pair for variable in variables_of(pattern) for pair in self._qualified[variable]]
@@ -203,13 +203,17 @@ class Scene:
         }
 
     def _extends(self, pattern: EventPattern, run: Run, pair: tuple[Event, str]) -> bool:
-        """Whether the pair may come next, as far as the pattern, the pair before and what lies between can tell."""
+        """Whether the pair may come next: the pattern, the pair before and the events between both allow it."""
         last = run[-1]
         if pair[0].time_us <= last[0].time_us:
             return False
         longer = (*run, pair)
-        found = begun(pattern, tuple(variable for _, variable in longer))
-        return bool(found) and self._edge(last, pair) and any(self._nothing_between(way, longer) for way in found)
+        possible_ways = begun(pattern, tuple(variable for _, variable in longer))
+        return (
+            bool(possible_ways)
+            and self._edge(last, pair)
+            and any(self._nothing_between(way, longer) for way in possible_ways)
+        )
 
     def _directly_after(self, event: Event, other: Event) -> bool:
         """STRICT: the other's time is the next one at which there is any event, and neither shares its time."""
@@ -235,15 +239,15 @@ class Scene:
         plain = [
             each
             for each in self.bound.run
-            if each.each is None and not any(isinstance(part, Aggregate) for part in walk(each.condition))
+            if each.each is None and not any(isinstance(node, Aggregate) for node in walk(each.condition))
         ]
         pattern = self.bound.query.pattern
         return [each for each in plain if len(each.variables) == 2 and always_adjacent(pattern, *each.variables)]
 
-    # --- asked of a whole match ---
+    # --- conditions over a complete match ---
 
     def _spells(self, pattern: EventPattern, run: Run) -> bool:
-        """Whether the pattern spells the run's word in a way of which everything absent is absent."""
+        """Whether the variables of the run match the pattern in a way whose absent events are absent."""
         return any(
             self._nothing_between(way, run) and self._nothing_before(way, run) and self._nothing_after(way, run)
             for way in ways(pattern, tuple(variable for _, variable in run))
@@ -285,7 +289,7 @@ class Scene:
         return self._reaches(run[0][0], run[-1][0])
 
     def _reaches(self, first: Event, last: Event) -> bool:
-        """Whether WITHIN alone lets a match reach from the one to the other; windows have cut the events before."""
+        """Whether WITHIN alone allows a match from the one to the other; windows are applied before."""
         match self.bound.query.bound:
             case TimeSpan(length):
                 return timedelta(microseconds=last.time_us - first.time_us) <= length

@@ -9,7 +9,7 @@ from typing import Any
 from ostinato.event_queries.language.event_query import AdjacentCondition, RunCondition
 from ostinato.expressions.syntax import Aggregate, Anchor, Call, Column, ColumnRef, Expr, Name, Navigation, rebuild
 from ostinato.reference.aggregates import aggregate
-from ostinato.reference.navigation import Place, Scope, evaluate
+from ostinato.reference.navigation import MatchPosition, Scope, evaluate
 from ostinato.reference.preferment import Label
 
 Row = Mapping[str, Any]
@@ -32,10 +32,10 @@ def at_row(expr: Expr, row: Row) -> Any:
     3
     """
 
-    def leaf(part: Expr) -> Any:
-        if isinstance(part, Column):
-            return row[part.name]
-        raise NotImplementedError(f"{part} in an expression over one event")
+    def leaf(node: Expr) -> Any:
+        if isinstance(node, Column):
+            return row[node.name]
+        raise NotImplementedError(f"{node} in an expression over one event")
 
     return _value(expr, leaf)
 
@@ -43,11 +43,11 @@ def at_row(expr: Expr, row: Row) -> Any:
 def adjacent_holds(condition: AdjacentCondition, before: Row, after: Row) -> bool:
     """Whether the condition holds for two events that follow one another."""
 
-    def leaf(part: Expr) -> Any:
-        if isinstance(part, Navigation) and (part.rows, part.anchor, part.shift) == (None, Anchor.LAST, 0):
-            if part.skip in (0, 1):
-                return at_row(part.operand, before if part.skip else after)
-        raise NotImplementedError(f"{part} between two events")
+    def leaf(node: Expr) -> Any:
+        if isinstance(node, Navigation) and (node.rows, node.anchor, node.shift) == (None, Anchor.LAST, 0):
+            if node.skip in (0, 1):
+                return at_row(node.operand, before if node.skip else after)
+        raise NotImplementedError(f"{node} between two events")
 
     return _value(condition.condition, leaf) is True
 
@@ -58,22 +58,22 @@ def run_holds(condition: RunCondition, match: Pairs) -> bool:
     if not condition.variables <= bound:
         return True
     if condition.each is None:
-        return _value(condition.condition, lambda part: _of_match(part, match)) is True
+        return _value(condition.condition, lambda node: _of_match(node, match)) is True
     return all(_each_holds(condition, row, match) for row, variable in match if variable == condition.each)
 
 
 def _each_holds(condition: RunCondition, row: Row, match: Pairs) -> bool:
-    def leaf(part: Expr) -> Any:
-        if isinstance(part, Navigation) and (part.rows, part.anchor) == (frozenset({condition.each}), Anchor.LAST):
-            return at_row(part.operand, row)
-        return _of_match(part, match)
+    def leaf(node: Expr) -> Any:
+        if isinstance(node, Navigation) and (node.rows, node.anchor) == (frozenset({condition.each}), Anchor.LAST):
+            return at_row(node.operand, row)
+        return _of_match(node, match)
 
     return _value(condition.condition, leaf) is True
 
 
-def _of_match(part: Expr, match: Pairs) -> Any:
+def _of_match(node: Expr, match: Pairs) -> Any:
     """FIRST(v.x), LAST(v.x) or an aggregate over the events bound to its variables."""
-    match part:
+    match node:
         case Navigation(operand=operand, rows=rows, anchor=anchor, skip=skip, shift=0):
             events = [row for row, variable in match if rows is None or variable in rows]
             if skip >= len(events):
@@ -83,7 +83,7 @@ def _of_match(part: Expr, match: Pairs) -> Any:
             events = [row for row, variable in match if rows is None or variable in rows]
             return aggregate(name, [tuple(at_row(arg, row) for arg in args) for row in events], distinct, ansi=True)
         case _:
-            raise NotImplementedError(f"{part} in a condition over a match")
+            raise NotImplementedError(f"{node} in a condition over a match")
 
 
 def _value(expr: Expr, leaf: Callable[[Expr], Any]) -> Any:
@@ -98,15 +98,15 @@ def _value(expr: Expr, leaf: Callable[[Expr], Any]) -> Any:
         row[name] = value
         return ColumnRef((Name(name, quoted=True),))
 
-    def replaced(part: Expr) -> Expr:
-        if isinstance(part, Column | Navigation | Aggregate):
-            return named(leaf(part))
-        if isinstance(part, Call) and part.name in _OF_REALS and len(part.args) == 1:
-            return named(_of_real(part.name, _value(part.args[0], leaf)))
-        return rebuild(part, replaced)
+    def replaced(node: Expr) -> Expr:
+        if isinstance(node, Column | Navigation | Aggregate):
+            return named(leaf(node))
+        if isinstance(node, Call) and node.name in _OF_REALS and len(node.args) == 1:
+            return named(_of_real(node.name, _value(node.args[0], leaf)))
+        return rebuild(node, replaced)
 
     changed = replaced(expr)
-    return evaluate(changed, Place(Scope(tuple(row), {}, ansi=True), [row], 0, (Label("event"),), 1, None))
+    return evaluate(changed, MatchPosition(Scope(tuple(row), {}, ansi=True), [row], 0, (Label("event"),), 1, None))
 
 
 def _of_real(name: str, value: Any) -> float | None:

@@ -1,7 +1,7 @@
-"""Event pattern and word of variables -> the ways in which the pattern spells the word. No automaton, no events.
+"""Event pattern and sequence of variables (a word) -> the ways in which the word matches the pattern. No automaton.
 
-A way says what must be absent before each event of the word and after the last one: one more set than the word has
-variables.
+A way lists the patterns that must be absent before each event of the word and after the last one: one more set than
+the word has variables.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOTHING: frozenset[EventPattern] = frozenset()
 
 @lru_cache(maxsize=200_000)
 def ways(pattern: EventPattern, word: Word) -> frozenset[Way]:
-    """Every way in which the whole pattern spells the whole word.
+    """Every way in which the word matches the pattern.
 
     >>> a, b = OneEvent("A", "a"), OneEvent("B", "b")
     >>> len(ways(InOrder((a, Repeated(b, Times.ONE_OR_MORE))), ("a", "b", "b")))
@@ -60,10 +60,9 @@ def ways(pattern: EventPattern, word: Word) -> frozenset[Way]:
 
 @lru_cache(maxsize=200_000)
 def begun(pattern: EventPattern, word: Word) -> frozenset[Way]:
-    """Every way in which the pattern spells some word that begins with `word`, which isn't empty, up to its last event.
+    """Every way in which `word`, which isn't empty, is a prefix of a word that matches the pattern.
 
-    These ways have no set for what comes after: that isn't known yet. Whatever has begun can also end, for every
-    pattern spells some word.
+    These ways have no set for events after the last one: those aren't known yet. Every prefix can be completed.
 
     >>> a, b = OneEvent("A", "a"), OneEvent("B", "b")
     >>> bool(begun(InOrder((a, b)), ("a",))), bool(begun(InOrder((a, b)), ("b",)))
@@ -105,7 +104,7 @@ def _one_after_another(parts: tuple[EventPattern, ...], word: Word) -> Iterator[
 
 
 def _again(pattern: Repeated, word: Word, rest: Callable[[EventPattern, Word], frozenset[Way]]) -> Iterator[Way]:
-    """The body spells a first piece, and the repetition goes on with what is left; no piece is empty."""
+    """The body matches a first piece, and the repetition matches the rest; no piece is empty."""
     for cut in range(1, len(word)):
         for one in ways(pattern.body, word[:cut]):
             for other in rest(pattern, word[cut:]):
@@ -113,7 +112,7 @@ def _again(pattern: Repeated, word: Word, rest: Callable[[EventPattern, Word], f
 
 
 def _joined(one: Way, other: Way) -> Way:
-    """What must be absent after the one and what must be absent before the other fall into the same place."""
+    """Joins two ways: the set after the one and the set before the other become one set."""
     return (*one[:-1], one[-1] | other[0], *other[1:])
 
 

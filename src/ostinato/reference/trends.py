@@ -1,6 +1,6 @@
 """Bound event query and rows -> its output rows, by listing every match and adding up over the list.
 
-Numbers are Python's own: whole numbers of any size, fractions where a mean is asked for.
+Numbers are Python's own: whole numbers of any size, fractions for means.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ostinato.event_queries.language.event_query import (
     WindowEdge,
 )
 from ostinato.reference.aggregates import aggregate
-from ostinato.reference.trend_matches import OracleMatch, Run, Scene, by_window, in_order, trend_matches
+from ostinato.reference.trend_matches import EventSet, OracleMatch, Run, by_window, in_order, trend_matches
 from ostinato.reference.trend_values import at_row
 
 __all__ = ["OracleMatch", "trend_matches", "trend_rows"]
@@ -39,34 +39,34 @@ def trend_rows(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> lis
     if isinstance(bound.query.returns, ReturnMatches):
         return _matches_shown(bound, rows)
     shown = []
-    for scenes in by_window(bound, rows):
-        found = _Found(bound, scenes)
-        if found.count:
-            shown.append({name: found.output(item) for name, item in bound.outputs})
+    for event_sets in by_window(bound, rows):
+        result = _WindowResult(bound, event_sets)
+        if result.count:
+            shown.append({name: result.output(item) for name, item in bound.outputs})
     if not shown and not bound.group_by and not isinstance(bound.query.bound, TimeWindows | EventWindows):
-        shown.append({name: _Found(bound, []).output(item) for name, item in bound.outputs})
+        shown.append({name: _WindowResult(bound, []).output(item) for name, item in bound.outputs})
     return shown
 
 
-class _Found:
-    """What one group has in one window: its matches, or for AND the number of pairs of them."""
+class _WindowResult:
+    """The matches of one group in one window, or for AND the number of pairs of matches."""
 
-    def __init__(self, bound: BoundEventQuery, scenes: Sequence[Scene]) -> None:
+    def __init__(self, bound: BoundEventQuery, event_sets: Sequence[EventSet]) -> None:
         self.bound = bound
-        self.scenes = scenes
+        self.event_sets = event_sets
         self.runs: list[Run] = []
         if isinstance(bound.query.pattern, AllOf):
-            self.count = sum(_pairs(scene, bound.query.pattern) for scene in scenes)
+            self.count = sum(_pairs(event_set, bound.query.pattern) for event_set in event_sets)
         else:
-            self.runs = [run for scene in scenes for run in scene.matches(bound.query.pattern)]
+            self.runs = [run for event_set in event_sets for run in event_set.matches(bound.query.pattern)]
             self.count = len(self.runs)
 
     def output(self, item: OutputItem) -> Any:
         match item:
             case GroupColumn(column):
-                return self.scenes[0].group[self.bound.group_by.index(column)]
+                return self.event_sets[0].group[self.bound.group_by.index(column)]
             case WindowEdge():
-                return _edge(self.bound, self.scenes, item)
+                return _edge(self.bound, self.event_sets, item)
             case TrendAggregate(variables=None):
                 return self.count
             case TrendAggregate():
@@ -96,11 +96,11 @@ class _Found:
                 assert_never(item.function)
 
 
-def _pairs(scene: Scene, pattern: AllOf) -> int:
+def _pairs(event_set: EventSet, pattern: AllOf) -> int:
     """How many unordered pairs of distinct matches there are, one of each part."""
     if len(pattern.parts) != 2:
         raise NotImplementedError("AND of more than two parts")
-    one, other = (scene.matches(part) for part in pattern.parts)
+    one, other = (event_set.matches(part) for part in pattern.parts)
     return len({frozenset((left, right)) for left in one for right in other if left != right})
 
 
@@ -126,16 +126,16 @@ def _mean(values: Sequence[Any]) -> float:
     return float(sum(exact, start=Fraction(0)) / len(exact))
 
 
-def _edge(bound: BoundEventQuery, scenes: Sequence[Scene], edge: WindowEdge) -> Any:
-    """Where the window starts or ends, as a value of the time column; a place where windows count events."""
-    start = scenes[0].window
+def _edge(bound: BoundEventQuery, event_sets: Sequence[EventSet], edge: WindowEdge) -> Any:
+    """The start or end of the window: a value of the time column, or a position where windows count events."""
+    start = event_sets[0].window
     assert start is not None
     match bound.query.bound:
         case EventWindows(length=places):
             return start if edge is WindowEdge.START else start + places
         case TimeWindows(length=length):
             at = start if edge is WindowEdge.START else start + length // timedelta(microseconds=1)
-            return _as_time(at, next(event.row[bound.time] for scene in scenes for event in scene.events))
+            return _as_time(at, next(event.row[bound.time] for event_set in event_sets for event in event_set.events))
         case _:
             raise NotImplementedError("the edge of a window without windows")
 
@@ -152,13 +152,13 @@ def _matches_shown(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) ->
     assert isinstance(bound.query.returns, ReturnMatches)
     windowed = isinstance(bound.query.bound, TimeWindows | EventWindows)
     shown: list[dict[str, Any]] = []
-    for scenes in filter(None, by_window(bound, rows)):
-        group = scenes[0].group
-        found = in_order(bound, [run for scene in scenes for run in scene.matches(bound.query.pattern)])
-        for number, run in enumerate(found[: bound.query.returns.limit], start=1):
+    for event_sets in filter(None, by_window(bound, rows)):
+        group = event_sets[0].group
+        matches = in_order(bound, [run for event_set in event_sets for run in event_set.matches(bound.query.pattern)])
+        for number, run in enumerate(matches[: bound.query.returns.limit], start=1):
             row = dict(zip(bound.group_by, group, strict=True)) | {"match_number": number}
             if windowed:
-                row |= {edge.value: _edge(bound, scenes, edge) for edge in WindowEdge}
+                row |= {edge.value: _edge(bound, event_sets, edge) for edge in WindowEdge}
             row |= {"match_start": run[0][0].row[bound.time], "match_end": run[-1][0].row[bound.time]}
             shown.append(row | {"events": [(event.index, variable) for event, variable in run]})
     return shown

@@ -47,8 +47,8 @@ class Batch:
         """The same rows as they are matched."""
         if ordered.rows is None:
             return self
-        places = pa.array(ordered.rows)
-        arrays = {name: array.take(places) for name, array in self.arrays.items()}
+        positions = pa.array(ordered.rows)
+        arrays = {name: array.take(positions) for name, array in self.arrays.items()}
         return Batch(self.count, arrays, [mask[ordered.rows] for mask in self.row_masks])
 
 
@@ -81,17 +81,17 @@ def row_masks(arrays: Mapping[str, pa.Array], conditions: Sequence[tuple[str, in
     return masks
 
 
-def batches_of(found: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches_of(rows: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows in the types that were promised; columns that matching doesn't give are NULL."""
-    if not found.count:
+    if not rows.count:
         return
     arrays = []
     for field in output:
-        array = found.arrays[field.name] if field.name in found.arrays else pa.nulls(found.count, field.type)
+        array = rows.arrays[field.name] if field.name in rows.arrays else pa.nulls(rows.count, field.type)
         arrays.append(array if array.type == field.type else array.cast(field.type))
-    whole = pa.RecordBatch.from_arrays(arrays, schema=output)
-    for start in range(0, found.count, ROWS_PER_BATCH):
-        yield whole.slice(start, ROWS_PER_BATCH)
+    batch = pa.RecordBatch.from_arrays(arrays, schema=output)
+    for start in range(0, rows.count, ROWS_PER_BATCH):
+        yield batch.slice(start, ROWS_PER_BATCH)
 
 
 def failure(error: OstinatoError, output: pa.Schema) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ ERROR = f"{PREFIX}error"
 
 
 DECIDED = f"{PREFIX}decided"
-"""A stream's output column with the moment at which the row could be known: later than the watermark of the step."""
+"""A stream's output column with the decision time of the row, which is later than the watermark of the step."""
 
 
 LATE = f"{PREFIX}late"

@@ -13,7 +13,7 @@ from ostinato.rows.matches import Frames, Matches
 
 
 class Members(NamedTuple):
-    """`counts[path_at[m] + j]` says whether the j-th row of match m counts; `last[f]` how far frame f sees."""
+    """`counts[path_at[m] + j]` says whether the j-th row of match m counts; frame f sees rows up to `last[f]`."""
 
     matches: Matches
     frames: Frames
@@ -42,15 +42,15 @@ def only_first_of_equals(rows: Members, codes: NDArray[np.int64]) -> Members:
 @kernel
 def _drop_repeats(path_at, length, codes, seen_in, counts):  # type: ignore[no-untyped-def]
     for match in range(len(length)):
-        for place in range(path_at[match], path_at[match] + length[match]):
-            if counts[place]:
-                if seen_in[codes[place]] == match:
-                    counts[place] = False
-                seen_in[codes[place]] = match
+        for entry in range(path_at[match], path_at[match] + length[match]):
+            if counts[entry]:
+                if seen_in[codes[entry]] == match:
+                    counts[entry] = False
+                seen_in[codes[entry]] = match
 
 
 def count(rows: Members) -> NDArray[np.int64]:
-    """How many rows count."""
+    """The number of rows that count."""
     result = np.empty(len(rows.frames.match), np.int64)
     _count(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, result)
     return result
@@ -86,9 +86,9 @@ def _sum_real(path_at, counts, match, last, values, result):  # type: ignore[no-
         if match[frame] != current:
             current, reached, total = match[frame], 0, 0.0
         while reached <= last[frame]:
-            place = path_at[current] + reached
-            if counts[place]:
-                total += values[place]
+            entry = path_at[current] + reached
+            if counts[entry]:
+                total += values[entry]
             reached += 1
         result[frame] = total
 
@@ -101,9 +101,9 @@ def _sum_whole(path_at, counts, match, last, values, result):  # type: ignore[no
         if match[frame] != current:
             current, reached, total = match[frame], 0, np.int64(0)
         while reached <= last[frame]:
-            place = path_at[current] + reached
-            if counts[place]:
-                value = values[place]
+            entry = path_at[current] + reached
+            if counts[entry]:
+                value = values[entry]
                 if (value > 0 and total > largest - value) or (value < 0 and total < smallest - value):
                     return True
                 total += value
@@ -119,9 +119,9 @@ def total_exactly(rows: Members, values: list[int | None]) -> list[int]:
         if match != current:
             current, reached, running = match, 0, 0
         while reached <= last:
-            place = int(rows.matches.path_at[match]) + reached
-            value = values[place]
-            if rows.counts[place] and value is not None:
+            entry = int(rows.matches.path_at[match]) + reached
+            value = values[entry]
+            if rows.counts[entry] and value is not None:
                 running += value
             reached += 1
         result.append(running)
@@ -129,7 +129,7 @@ def total_exactly(rows: Members, values: list[int | None]) -> list[int]:
 
 
 def best_rows(rows: Members, ranks: NDArray[np.int64], *, most: bool) -> NDArray[np.int64]:
-    """The place (along `label`) of the row with the least or the most rank, the last among equals; NO_ROW if none.
+    """The entry of `label` with the smallest or largest rank, the last among equals; NO_ROW if no row counts.
 
     Of equals Spark's min_by and max_by also take the last.
     """
@@ -145,29 +145,29 @@ def _best(path_at, counts, match, last, ranks, result):  # type: ignore[no-untyp
         if match[frame] != current:
             current, reached, best = match[frame], 0, NO_ROW
         while reached <= last[frame]:
-            place = path_at[current] + reached
-            if counts[place] and (best < 0 or ranks[place] <= ranks[best]):
-                best = place
+            entry = path_at[current] + reached
+            if counts[entry] and (best < 0 or ranks[entry] <= ranks[best]):
+                best = entry
             reached += 1
         result[frame] = best
 
 
 def collected(rows: Members) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For array_agg: offsets of the lists, and the places (along `label`) of their elements."""
+    """For array_agg: offsets of the lists, and the entries of `label` that are their elements."""
     lengths = count(rows)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
-    places = np.empty(int(offsets[-1]), np.int64)
-    _collect(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, places)
-    return offsets, places
+    entries = np.empty(int(offsets[-1]), np.int64)
+    _collect(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, entries)
+    return offsets, entries
 
 
 @kernel
-def _collect(path_at, counts, match, last, places):  # type: ignore[no-untyped-def]
+def _collect(path_at, counts, match, last, entries):  # type: ignore[no-untyped-def]
     written = 0
     for frame in range(len(match)):
-        for place in range(path_at[match[frame]], path_at[match[frame]] + last[frame] + 1):
-            if counts[place]:
-                places[written] = place
+        for entry in range(path_at[match[frame]], path_at[match[frame]] + last[frame] + 1):
+            if counts[entry]:
+                entries[written] = entry
                 written += 1
 
 
@@ -185,11 +185,11 @@ def _spread(path_at, counts, match, last, values, squares):  # type: ignore[no-u
         if match[frame] != current:
             current, reached, seen, mean, total = match[frame], 0, 0, 0.0, 0.0
         while reached <= last[frame]:
-            place = path_at[current] + reached
-            if counts[place]:
+            entry = path_at[current] + reached
+            if counts[entry]:
                 seen += 1
-                step = values[place] - mean
+                step = values[entry] - mean
                 mean += step / seen
-                total += step * (values[place] - mean)
+                total += step * (values[entry] - mean)
             reached += 1
         squares[frame] = total

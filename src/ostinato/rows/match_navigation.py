@@ -66,8 +66,8 @@ def _walk(start, path_at, label, member, match, last, from_first, skip, counted,
                 counted[count] = start[current] + reached
                 count += 1
             reached += 1
-        place = skip if from_first else count - 1 - skip
-        rows[frame] = counted[place] if 0 <= place < count else NO_ROW
+        index = skip if from_first else count - 1 - skip
+        rows[frame] = counted[index] if 0 <= index < count else NO_ROW
 
 
 def labels_at(matches: Matches, frames: Frames, rows: NDArray[np.int64], *, final: bool = True) -> NDArray[np.int64]:
@@ -75,7 +75,7 @@ def labels_at(matches: Matches, frames: Frames, rows: NDArray[np.int64], *, fina
     offset = rows - matches.start[frames.match]
     last = matches.length[frames.match] - 1 if final else frames.at
     inside = (rows >= 0) & (offset >= 0) & (offset <= last)
-    place = np.where(inside, matches.path_at[frames.match] + offset, 0)
+    entry = np.where(inside, matches.path_at[frames.match] + offset, 0)
     if len(matches.label) == 0:
         return np.full(len(rows), NO_ROW, np.int64)
-    return np.where(inside, matches.label[place], NO_ROW).astype(np.int64)
+    return np.where(inside, matches.label[entry], NO_ROW).astype(np.int64)

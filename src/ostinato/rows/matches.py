@@ -1,4 +1,4 @@
-"""Matches as arrays, and the frames in which measures are asked: which match, as of which of its rows."""
+"""Matches as arrays, and frames: the match of an output row, and the row of the match it is computed at."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def all_rows_frames(matches: Matches, *, show_empty: bool) -> Frames:
     row = matches.start[match] + at
     at = np.where(empty, -1, at)
     if matches.excluded.any():
-        place = np.where(empty, 0, matches.path_at[match] + at)
-        kept = empty | ~matches.excluded[place]
-        match, at, row = match[kept], at[kept], row[kept]
+        entry = np.where(empty, 0, matches.path_at[match] + at)
+        shown = empty | ~matches.excluded[entry]
+        match, at, row = match[shown], at[shown], row[shown]
     return Frames(match, at, row)
 
 

@@ -19,7 +19,7 @@ from ostinato.kernels.stopping import check_stopped
 
 
 class Ordered(NamedTuple):
-    """`rows[i]` is the place in the input of the i-th row in order (None: they were in order already).
+    """`rows[i]` is the position in the input of the i-th row in order (None: the input is in order).
 
     Key k owns rows `key_at[k]:key_at[k + 1]` of that order.
     """
@@ -36,7 +36,7 @@ def order_rows(
     *,
     sorts_keys: bool = False,
 ) -> Ordered:
-    """`ties` gives the columns that decide between rows that are equal in `keys` and `order`; asked only if needed.
+    """`ties` returns the columns that order rows with equal `keys` and `order`; it is called only if there are any.
 
     With `sorts_keys` keys come in ascending order, NULL first; otherwise in any.
     """
@@ -64,9 +64,9 @@ def _sorted_rows(
     count: int, groups: NDArray[np.int64] | None, columns: list[NDArray[np.int64]], leading: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
     """The stable order by group and columns (None: the rows are in it), and which rows equal the one before them."""
-    found = equal_to_previous(leading, count)
-    if found is not None:
-        return None, found
+    equal = equal_to_previous(leading, count)
+    if equal is not None:
+        return None, equal
     if not columns:
         rows = np.arange(count, dtype=np.int64)
     elif len(columns) == 1:
@@ -105,16 +105,16 @@ def _by_group(groups, rows):  # type: ignore[no-untyped-def]
     size = 0
     for group in groups:
         size = max(size, group + 1)
-    place = np.zeros(size + 1, np.int64)
+    next_position = np.zeros(size + 1, np.int64)
     for group in groups:
-        place[group + 1] += 1
+        next_position[group + 1] += 1
     for i in range(size):
-        place[i + 1] += place[i]
+        next_position[i + 1] += next_position[i]
     result = np.empty(len(rows), np.int64)
     for row in rows:
         group = groups[row]
-        result[place[group]] = row
-        place[group] += 1
+        result[next_position[group]] = row
+        next_position[group] += 1
     return result
 
 
@@ -125,15 +125,15 @@ def _order_ties(
     tied = np.zeros(count, np.bool_)
     tied[1:] |= equal
     tied[:-1] |= equal
-    places = np.flatnonzero(tied)
-    run = np.cumsum(np.concatenate(([True], ~equal)))[places]
+    positions = np.flatnonzero(tied)
+    run = np.cumsum(np.concatenate(([True], ~equal)))[positions]
     order = np.arange(count, dtype=np.int64) if rows is None else rows
-    inside = order[places]
+    inside = order[positions]
     ranks = tie_columns(ties, inside)
-    if equal_to_previous([run, *ranks], len(places)) is not None:
+    if equal_to_previous([run, *ranks], len(positions)) is not None:
         return rows
     result = order.copy()
-    result[places] = inside[np.lexsort([*ranks[::-1], run])]
+    result[positions] = inside[np.lexsort([*ranks[::-1], run])]
     return result
 
 

@@ -76,15 +76,15 @@ class Layout:
     @property
     def common(self) -> tuple[CommonColumn, ...]:
         """The columns of the common table beside `query`, those of one struct together."""
-        found: dict[tuple[Role, str], list[int]] = {}
-        for place, column in enumerate(self.stored):
-            found.setdefault((column.role, column.key), []).append(place)
+        stored_by_name: dict[tuple[Role, str], list[int]] = {}
+        for number, column in enumerate(self.stored):
+            stored_by_name.setdefault((column.role, column.key), []).append(number)
         columns = []
         for role in Role:
-            for (other, key), places in found.items():
+            for (other, key), numbers in stored_by_name.items():
                 if other is role:
-                    kind = self.stored[places[0]].type if len(places) == 1 else pa.string()
-                    columns.append(CommonColumn(role, key, kind, tuple(places)))
+                    kind = self.stored[numbers[0]].type if len(numbers) == 1 else pa.string()
+                    columns.append(CommonColumn(role, key, kind, tuple(numbers)))
         return tuple(columns)
 
 
