@@ -1,7 +1,6 @@
 """The library's own lines: `ost.match` from table to table, on one thread (SEQ) and in slices on two (RB+) -> records.
 
-Conditions over the run are compiled before the clock starts, as they are for a query that has seen enough rows. Arrow
-gets one thread, so that the library on one unit is the work of one core.
+Arrow gets one thread, so that the library on one unit is the work of one core.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import pyarrow as pa
 
 import ostinato as ost
 from benchmarks.experiment import WrongAnswer, expect, interleaved_seconds
-from benchmarks.match.kernel_run import compiling_after, price_table
+from benchmarks.match.kernel_run import price_table
 from benchmarks.queries import Mode, PatternQuery
 from benchmarks.records import Baseline, Goal, Record
 from benchmarks.rip.run_based import Prices
@@ -37,13 +36,12 @@ def measure_library(
     pa.set_cpu_count(1)
     clause, table = query.clause(Mode.ALL), price_table(price)
     actions = {workers: partial(ost.match, clause, table, workers=workers) for workers in WORKERS}
-    with compiling_after(rows=0):
-        found = {workers: action() for workers, action in actions.items()}
-        expect(f"{figure}, {query.name}, {LIBRARY}", found[1].num_rows, match_count)
-        if not all(rows.equals(found[1]) for rows in found.values()):
-            raise WrongAnswer(f"{figure}, {query.name}: the {LIBRARY} answers otherwise in slices")
-        by_name = {str(workers): action for workers, action in actions.items()}
-        times = interleaved_seconds(by_name, ROUNDS, warm_up=False, enough_seconds=ENOUGH_SECONDS)
+    found = {workers: action() for workers, action in actions.items()}
+    expect(f"{figure}, {query.name}, {LIBRARY}", found[1].num_rows, match_count)
+    if not all(rows.equals(found[1]) for rows in found.values()):
+        raise WrongAnswer(f"{figure}, {query.name}: the {LIBRARY} answers otherwise in slices")
+    by_name = {str(workers): action for workers, action in actions.items()}
+    times = interleaved_seconds(by_name, ROUNDS, warm_up=False, enough_seconds=ENOUGH_SECONDS)
     speed = {workers: len(price) / times[str(workers)] for workers in WORKERS}
     return [
         Record(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import itertools
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,6 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "ROWS", 2_000)
     monkeypatch.setattr(variants, "ROUNDS", 1)
     monkeypatch.setattr(library, "ROUNDS", 1)
-    monkeypatch.setattr(library, "compiling_after", lambda rows: nullcontext())  # seconds for each query
     monkeypatch.setattr(state_figures, "SMALL_TRANSFER_ROWS", 2_000)
 
 
@@ -131,7 +129,6 @@ def test_on_two_units_the_library_matches_in_slices(query: PatternQuery, monkeyp
 
     monkeypatch.setattr(local, "run_in_slices", spy)
     monkeypatch.setattr(library, "ROUNDS", 1)
-    monkeypatch.setattr(library, "compiling_after", lambda rows: nullcontext())
     price = prices(500)
     records = library.measure_library("figure 9", query, price, len(sequential(linear_query(query), price).matches))
     assert workers == ([2, 2] if query.shape is Shape.VARIABLE else [])  # checked, timed
