@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -67,9 +67,6 @@ class ClauseDefinition(StreamDefinition):
         settings, limits = Settings(**values["settings"]), Limits(**values["limits"])
         stream = StreamSettings(**values["stream"])
         return ClauseDefinition(**{**values, "settings": settings, "limits": limits, "stream": stream})
-
-    def values(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def state_values(self) -> object:
         """Limits, the treatment of late rows, and columns that the clause doesn't use may change between runs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -72,9 +72,6 @@ class EventsDefinition(StreamDefinition):
                 "request": BoundRequest.from_values(values["request"]),
             }
         )
-
-    def values(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {"request": self.request.to_values()}
 
     def state_values(self) -> object:
         options = self.options

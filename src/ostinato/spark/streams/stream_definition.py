@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,7 @@ FORMAT = 2
 
 
 class StreamDefinition(ABC):
-    """A query with everything that its answers depend on. Plain values only: never a pickle."""
+    """A query with everything that its answers depend on: a dataclass of plain values, never a pickle."""
 
     kind: ClassVar[str]
     """Tells the definitions of different systems apart."""
@@ -36,10 +36,6 @@ class StreamDefinition(ABC):
     @abstractmethod
     def read(values: dict[str, Any]) -> StreamDefinition:
         """From the values of `to_json`."""
-
-    @abstractmethod
-    def values(self) -> dict[str, Any]:
-        """All fields by name: plain values, and dataclasses of such."""
 
     @abstractmethod
     def state_values(self) -> object:
@@ -58,8 +54,8 @@ class StreamDefinition(ABC):
         raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {held}", hint=hint)
 
     def to_json(self) -> str:
-        plain = {name: asdict(value) if is_dataclass(value) else value for name, value in self.values().items()}  # type: ignore[arg-type]
-        return json.dumps({"format": FORMAT, "kind": self.kind, **plain}, sort_keys=True, default=_plain)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return json.dumps({"format": FORMAT, "kind": self.kind, **values}, sort_keys=True, default=_plain)
 
     @property
     def fingerprint(self) -> str:
@@ -90,8 +86,12 @@ def columns_as_json(schema: s.StructType) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON doesn't know: sets and members of enumerations."""
-    return sorted(value) if isinstance(value, frozenset) else value.value
+    """What JSON doesn't know: sets, members of enumerations, dataclasses, and values that write themselves."""
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if hasattr(value, "to_values"):
+        return value.to_values()
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value.value
 
 
 def check_format(form: Any, reads: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -74,9 +74,6 @@ class SummaryDefinition(StreamDefinition):
                 "settings": Settings(**values["settings"]),
             }
         )
-
-    def values(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def state_values(self) -> object:
         """The form of answers, and which rows ask, may change between runs; not whether rows ask at all."""

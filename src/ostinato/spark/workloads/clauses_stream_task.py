@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -60,9 +60,6 @@ class ClausesDefinition(StreamDefinition):
                 "request": BoundRequest.from_values(values["request"]),
             }
         )
-
-    def values(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {"request": self.request.to_values()}
 
     def state_values(self) -> object:
         """The state has the merged plan's numbers, and what was learnt under the bounds."""
