@@ -76,7 +76,7 @@ def _in_slices(local: LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answ
     alone = sum(rows.count for _, rows in found)
     before: dict[int, int] = {}
     for stitched in Stitcher(local.typed, conditions).run(edges_of(reversed(records))):
-        found.append((-1, stitched.found))
+        found.append((-1, stitched.rows))
         before |= stitched.numbers_before
     numbers = numbered_slots(local.plan)
     answers: Counter[str] = Counter()

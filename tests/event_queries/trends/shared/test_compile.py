@@ -8,13 +8,15 @@ from tests.event_queries.trends.enumerated import LETTERS, program, windows
 
 from ostinato.event_queries.plan.event_program import Program, Slot, SlotKind
 from ostinato.event_queries.trends.shared.compile import compiled
-from ostinato.event_queries.trends.shared.layout import Compiled
+from ostinato.event_queries.trends.shared.layout import CompiledPrograms
 
 Q1, Q2 = program("A B+"), program("C B+")
 COUNT_B = Slot(SlotKind.COUNT, frozenset({1}))
 
 
-def plan(*programs: Program, exact: bool = True, floats: frozenset[int] = frozenset(), share: bool = True) -> Compiled:
+def plan(
+    *programs: Program, exact: bool = True, floats: frozenset[int] = frozenset(), share: bool = True
+) -> CompiledPrograms:
     return compiled(programs, exact, floats, share)
 
 

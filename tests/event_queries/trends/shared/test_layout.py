@@ -10,14 +10,14 @@ from tests.event_queries.trends.enumerated import program
 
 from ostinato.event_queries.plan.event_program import Slot, SlotKind
 from ostinato.event_queries.trends.shared.compile import compiled
-from ostinato.event_queries.trends.shared.layout import Layout, Stream
+from ostinato.event_queries.trends.shared.layout import SharedLayout, ValueStream
 
 COUNT_B = Slot(SlotKind.COUNT, frozenset({1}))
 SUM_B = Slot(SlotKind.SUM, frozenset({1}), 0)
 LEAST_B = Slot(SlotKind.MIN, frozenset({1}), 0)
 
 
-@pytest.mark.parametrize("group", list(get_type_hints(Layout)))
+@pytest.mark.parametrize("group", list(get_type_hints(SharedLayout)))
 def test_every_array_holds_whole_numbers(group: str) -> None:
     layout = compiled([program("A B+"), program("C B+")], True, frozenset(), True).layout
     for name, array in getattr(layout, group)._asdict().items():
@@ -29,15 +29,15 @@ def test_a_stream_of_values_is_built_once() -> None:
     both = [program("A B+", slots=(SUM_B, LEAST_B)), program("C B+", slots=(SUM_B, LEAST_B))]
     streams = compiled(both, True, frozenset(), True).streams
     assert list(streams.ints.values()) == list(range(len(streams.ints)))
-    assert Stream("value", 0) in streams.ints
+    assert ValueStream("value", 0) in streams.ints
     assert len(streams.extremes) == len(set(streams.extremes))
 
 
 def test_every_slot_has_a_place() -> None:
     slots = (COUNT_B, SUM_B, LEAST_B)
-    (places, _) = compiled([program("A B+", slots=slots), program("C B+")], True, frozenset(), True).places
-    assert [place.slot for place in places] == list(slots)
-    count, total, least = places
+    (indexes, _) = compiled([program("A B+", slots=slots), program("C B+")], True, frozenset(), True).slot_indexes
+    assert [index.slot for index in indexes] == list(slots)
+    count, total, least = indexes
     assert count.number is not None
     assert total.number is not None
     assert total.number != count.number
