@@ -199,7 +199,7 @@ def test_asked_again_when_files_vanish(source: Source, monkeypatch: pytest.Monke
     source.add(orders(200))
     source.run(summary().run(source.read(), trigger_events=ASKS))
     answer = ost.ask(source.session, source.checkpoint, (1, "eu"))
-    read, failures = Checkpoint.pages, 2
+    read, failures = summary_ask.pages_of, 2
 
     def vanishing(checkpoint: Checkpoint) -> DataFrame:
         nonlocal failures
@@ -208,7 +208,7 @@ def test_asked_again_when_files_vanish(source: Source, monkeypatch: pytest.Monke
             source.session.read.parquet(f"{source.folder}/gone").count()  # raises what Spark raises
         return read(checkpoint)
 
-    monkeypatch.setattr(Checkpoint, "pages", vanishing)
+    monkeypatch.setattr(summary_ask, "pages_of", vanishing)
     assert ost.ask(source.session, source.checkpoint, (1, "eu")) == answer
     assert failures == -1
     failures = summary_ask.ATTEMPTS
