@@ -206,7 +206,10 @@ def test_nothing_happens_before_the_wake_up_call(text: str, table: pa.Table, pla
         if wake_at - 1 > stream.watermark_us:
             assert stream.advance_watermark(wake_at - 1) == []
             assert (stream.open_runs, stream.buffered_rows) == before
-        given_now = stream.advance_watermark(wake_at)
+        try:
+            given_now = stream.advance_watermark(wake_at)
+        except MatchError:  # the watermark decided rows that the clause fails on, as the batch would
+            return
         assert given_now or (stream.open_runs, stream.buffered_rows) != before or stream.wake_at_us != wake_at
         assert stream.wake_at_us is None or stream.wake_at_us > wake_at
     before = (stream.open_runs, stream.buffered_rows)
