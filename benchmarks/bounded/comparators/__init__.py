@@ -1,1 +1,1 @@
-"""What SHARP is compared with: other shedding policies, and partial matches that copy their rows."""
+"""Comparators of SHARP: other shedding policies, and partial matches that copy their rows."""

@@ -1,1 +1,1 @@
-"""What `ost.*` exports: each public function and class, with its options checked."""
+"""The public functions and classes of `ost.*`, with their options checked."""

@@ -77,7 +77,7 @@ class WorkloadResult(WorkloadRows[T]):
 
     @only_our_errors()
     def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
-        """What the end of input gives of a stopped stream: `ost.finish` with the session of `rows`."""
+        """The rows that the end of input gives for a stopped stream: `ost.finish` with the session of `rows`."""
         spark_dataframe(self.rows, hint="finish() is for stopped streams; a table was answered to its end")
         from ostinato.spark.checkpoints.finish import finish
 

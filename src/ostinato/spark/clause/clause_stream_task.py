@@ -23,7 +23,7 @@ from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_buckets import FinishBuckets, rows_or_error, states_of, with_errors_raised
 from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.streams.stream_definition import StreamDefinition, check_same_columns, columns_as_json
-from ostinato.spark.streams.stream_task import BucketTask, from_first_watermark
+from ostinato.spark.streams.stream_task import FIRST_WATERMARK_US, BucketTask
 from ostinato.streams.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class ClauseBucketTask(BucketTask):
             return self.output.empty_table()
         # A first batch may show late rows before there is any watermark.
         decided = results.arrays[DECIDED]
-        from_0 = pc.max_element_wise(decided.view(pa.int64()), from_first_watermark(0)).view(decided.type)
-        arrays = {**results.arrays, DECIDED: from_0}
+        clamped = pc.max_element_wise(decided.view(pa.int64()), FIRST_WATERMARK_US).view(decided.type)
+        arrays = {**results.arrays, DECIDED: clamped}
         columns = [arrays[field.name].cast(field.type) for field in self.output]
         return pa.Table.from_arrays(columns, schema=self.output)
 

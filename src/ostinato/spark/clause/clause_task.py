@@ -1,4 +1,4 @@
-"""What a Spark task runs for a clause. Engines are loaded where it runs: the driver loads no kernel to plan a query."""
+"""The Spark task of a clause. Workers load the engines; the driver plans a query without loading a kernel."""
 
 from __future__ import annotations
 

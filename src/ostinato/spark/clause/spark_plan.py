@@ -30,7 +30,7 @@ def plan_query(clause: MatchRecognize, df: DataFrame, limits: Limits, settings: 
 
 
 class SparkQuery:
-    """What batch and streaming plans of one clause have in common."""
+    """The common part of the batch plan and the streaming plan of one clause."""
 
     def __init__(self, plan: MatchPlan, df: DataFrame, limits: Limits, settings: Settings) -> None:
         self.plan = plan

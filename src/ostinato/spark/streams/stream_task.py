@@ -12,6 +12,9 @@ import pyarrow as pa
 from ostinato.rows.column_names import DECIDED
 from ostinato.streams.step import StreamCore
 
+FIRST_WATERMARK_US = 0
+"""Spark's first watermark. Rows with an earlier decision time would be late for operators that follow."""
+
 
 @dataclass(frozen=True, slots=True)
 class BucketTask(ABC):
@@ -61,10 +64,5 @@ def with_decided(table: pa.Table, decided_us: int) -> pa.Table:
     """The table with the moment at which its rows were decided."""
     position = table.schema.get_field_index(DECIDED)
     field = table.schema.field(position)
-    decided = pa.repeat(pa.scalar(from_first_watermark(decided_us), pa.int64()), table.num_rows)
+    decided = pa.repeat(pa.scalar(max(decided_us, FIRST_WATERMARK_US), pa.int64()), table.num_rows)
     return table.set_column(position, field, decided.cast(field.type))
-
-
-def from_first_watermark(decided_us: int) -> int:
-    """Spark's first watermark is 0: rows that are decided earlier would be late for operators that follow."""
-    return max(decided_us, 0)
